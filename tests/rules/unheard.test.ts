@@ -99,6 +99,6 @@ it.each(Object.entries(STORIES))('%s tells what a handler throws to standard err
   });
   expect(thrown).toBe(FAILURES);
   expect(heard.mock.calls).toEqual([
-    [expect.stringMatching(new RegExp(`^${name}\\b.*: an error that nobody listens for: Error: on purpose\n +at `))],
+    [expect.stringMatching(new RegExp(`^${name}\\b.*: error without a listener: Error: on purpose\n +at `))],
   ]);
 });

@@ -136,7 +136,7 @@ describe('proj-broker', () => {
     [
       'libzmq where others can reach it',
       ['--only', 'mdp', '--mdp', 'tcp://*:*', '--transport', 'zmq'],
-      'proj-broker: --transport zmq at "tcp://*:*": libzmq cannot bound what strangers send; use --transport zmtp, or admit known keys',
+      'proj-broker: --transport zmq at "tcp://*:*": libzmq cannot limit what strangers send; use --transport zmtp, or admit only known keys',
     ],
     [
       'options that do not fit together',
@@ -317,7 +317,7 @@ describe('proj-broker', () => {
     it('a folder that is none ends it with exit code 2', async () => {
       const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--files', join(folder, 'none')]);
       expect(code).toBe(2);
-      expect(stderr).toMatch(/^proj-broker: "[^\n]+none": is no folder[^\n]+\n$/);
+      expect(stderr).toMatch(/^proj-broker: "[^\n]+none": not a folder[^\n]+\n$/);
     });
   });
 
@@ -377,7 +377,7 @@ describe('proj-broker', () => {
         '"mechanism":"CURVE"',
       );
       put('[{"keys":"nobody"}]');
-      expect(await broker.record('access rules stay as they were')).toMatchObject({
+      expect(await broker.record('access rules were not changed')).toMatchObject({
         level: 'error',
         reason: expect.stringContaining(
           'option access.0.keys = "nobody": must be "*" or a list of public keys',

@@ -93,7 +93,7 @@ describe('SIGHUP', () => {
     writeFileSync(config, 'log-level: trace\n');
     writeFileSync(access, '{');
     broker.kill('SIGHUP');
-    expect((await broker.record('settings stay as they were'))['reason']).toContain('must be JSON');
+    expect((await broker.record('settings were not changed'))['reason']).toContain('must be JSON');
     writeFileSync(access, '[{ "keys": "*", "request": ["mmi.service"] }]');
     broker.kill('SIGHUP');
     await broker.record('reloaded');
@@ -108,7 +108,7 @@ describe('SIGHUP', () => {
     const { broker, client } = await started('--config', config);
     writeFileSync(config, 'log-level: loud\n');
     broker.kill('SIGHUP');
-    expect((await broker.record('settings stay as they were'))['reason']).toContain('log-level in ');
+    expect((await broker.record('settings were not changed'))['reason']).toContain('log-level in ');
     expect(await client.service('echo')).toBe('absent');
   });
 });
@@ -156,7 +156,7 @@ describe('standard output', () => {
     stdout.on('data', (chunk: Buffer) => (text += String(chunk)));
     stdout.resume();
     while (!text.includes('log lines dropped')) await once(stdout, 'data');
-    expect(/"dropped":\d+,"msg":"log lines dropped: nobody read them"/.exec(text)).not.toBeNull();
+    expect(/"dropped":\d+,"msg":"log lines dropped, because nobody read them"/.exec(text)).not.toBeNull();
     for (const line of text.trim().split('\n').slice(1, -1)) expect(() => JSON.parse(line) as unknown).not.toThrow();
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);

@@ -76,7 +76,7 @@ describe.concurrent('an encrypted broker', () => {
     expect(right).toMatchObject({ code: 0 });
     expect(wrong.code).toBe(3);
     expect(wrong.stderr).toContain('most likely it has another key');
-    await broker.record('a handshake failed: the client expects a server of another key');
+    await broker.record('a handshake failed: the client expects a server with another key');
   });
 
   it.for(TRANSPORTS)('over %s takes no schedule and no publication of those it refuses', async (transport, context) => {

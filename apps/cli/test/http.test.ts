@@ -70,7 +70,7 @@ describe('proj dead', () => {
     });
     await expect(care(['return', first])).rejects.toMatchObject({
       code: 'REJECTED',
-      message: `${queue.url}: None of these dead letters is there any more.`,
+      message: `${queue.url}: None of these dead letters exists any more.`,
     });
   });
 

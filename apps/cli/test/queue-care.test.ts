@@ -101,7 +101,7 @@ describe('proj queue', () => {
     const { code, stderr } = await proj('check', from);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `proj: the store in ${from} is held by process ${queue.pid}: end that one first\n`,
+      stderr: `proj: the store in ${from} is held by process ${queue.pid}: stop it first\n`,
     });
   });
 });

@@ -208,7 +208,11 @@ describe('proj-queue', () => {
       ['--store', 'lmdb:/proc/x'],
       'the store in /proc/x cannot be opened (ENOENT): name a folder',
     ],
-    ['a store in a file', ['--store', 'lmdb:/dev/null'], 'the store in /dev/null cannot be opened (it is no folder)'],
+    [
+      'a store in a file',
+      ['--store', 'lmdb:/dev/null'],
+      'the store in /dev/null cannot be opened (it is not a folder)',
+    ],
     ['an operand', ['start'], 'too many arguments'],
     [
       'looking where it cannot',
@@ -284,8 +288,8 @@ describe('proj-queue', () => {
   });
 
   it.each<[string, (file: Buffer) => Buffer, string]>([
-    ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is no database'],
-    ['is cut short', (file) => file.subarray(0, 5000), 'cut short'],
+    ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is not a database'],
+    ['is cut short', (file) => file.subarray(0, 5000), 'is truncated'],
     ['was written by a newer version', newer, 'has format 3, this version reads 2'],
   ])('exits 1 with one line for a store that %s, and leaves it as it is', async (_, change, words) => {
     const { queue, endpoints } = await start();

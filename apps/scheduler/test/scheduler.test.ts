@@ -132,9 +132,9 @@ describe('proj-scheduler', () => {
 
   it.each([
     ['/proc/x', 'ENOENT'],
-    ['/dev/null', 'it is no folder'],
+    ['/dev/null', 'it is not a folder'],
   ])('refuses a store in %s with exit code 2 and one line', async (place, why) => {
-    const advice = 'name a folder that can be made, read and written to';
+    const advice = 'choose a folder that can be created, read and written';
     expect(await programs.run('scheduler', ['--store', `lmdb:${place}`])).toEqual({
       code: 2,
       stdout: '',

@@ -19,21 +19,21 @@ interface Server {
   setAccess(rules: AccessRules): void;
 }
 
-/** Rules that are reloaded. */
+/** Reloading rules. */
 interface FollowedAccess {
   /** The rules as last read. */
   readonly rules: AccessRules;
-  /** Gives the server these rules, and the new ones whenever the file changes. */
+  /** Applies these rules to the server, and the new ones whenever the file changes. */
   add(server: Server): void;
-  /** Reads the file again now. Rejects with `OPTIONS_INVALID`, and the rules stay as they were. */
+  /** Reads the file again now. Rejects with `OPTIONS_INVALID` and keeps the old rules if it is invalid. */
   reload(): Promise<void>;
-  /** Stops following the file. Idempotent. */
+  /** Stops watching the file. Idempotent. */
   close(): void;
 }
 
 /**
- * Reads the file, whose content fits `schema` as `access`. Rejects with `OPTIONS_INVALID` for one that cannot be read or holds no
- * rules; from then on that is a log line, and the old ones stay.
+ * Reads a file whose content fits `schema` as `access`. Rejects with `OPTIONS_INVALID` if it cannot be read or has no valid rules. Later
+ * failures are logged, and the old rules stay.
  */
 export async function followAccess(
   path: string,
@@ -49,7 +49,7 @@ export async function followAccess(
       log.info({ path, rules: rules.length }, 'access rules');
     },
     onError: ({ message }) => {
-      log.error({ path, reason: message }, 'access rules stay as they were');
+      log.error({ path, reason: message }, 'access rules were not changed');
     },
   });
   let rules = rulesOf(file.rules, path, schema);
@@ -75,7 +75,7 @@ function rulesOf(read: unknown, path: string, schema: OptionsSchema<{ readonly a
   if (processCurve() === undefined && new Access(access).namesKeys)
     throw new ProjError(
       'OPTIONS_INVALID',
-      `${what}: has rules for single keys: needs --curve-secret-key and --transport zmtp`,
+      `${what}: rules for single keys need --curve-secret-key and --transport zmtp`,
     );
   return access;
 }

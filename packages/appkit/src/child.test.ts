@@ -37,7 +37,7 @@ it('finds a log record that was written, and one still to come', async () => {
 it('rejects when the program ends without the record, with what it said', async () => {
   const child = start("console.error('sample: no luck'); process.exit(1)");
   await expect(child.record('listening')).rejects.toThrow(
-    'sample ended (exit code 1) before it was "listening": sample: no luck',
+    'sample ended (exit code 1) before it logged "listening": sample: no luck',
   );
 });
 

@@ -23,8 +23,8 @@ const STDERR_KEPT = 4096;
 const RECORDS_KEPT = 1000;
 
 /**
- * A running program whose log is read. It gets a process group of its own, so that Ctrl-C reaches only the parent, which
- * then ends its children in order; should the parent die, the program notices and ends by itself.
+ * A running program whose log is read. It has its own process group, so that Ctrl-C reaches only the parent, which then ends its children in
+ * order. If the parent dies, the program notices and ends by itself.
  */
 export class ChildProgram {
   readonly name: string;
@@ -36,7 +36,7 @@ export class ChildProgram {
   #stderr = '';
   #ended = false;
 
-  /** Starts `script` with this Node. `name` is what errors call it. */
+  /** Starts `script` with this Node. `name` appears in errors. */
   constructor(name: string, script: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env) {
     this.name = name;
     this.#process = spawn(process.execPath, [script, ...args], {
@@ -61,20 +61,20 @@ export class ChildProgram {
     });
   }
 
-  /** Process id; 0 when the process could not be started. */
+  /** Process id; 0 if the process could not be started. */
   get pid(): number {
     return this.#process.pid ?? 0;
   }
 
-  /** Calls `listener` for every log record from now on. Returns the function that stops it. */
+  /** Calls `listener` for each log record from now on. Returns a function that stops this. */
   onRecord(listener: (record: LogRecord) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * The first log record with this message and these fields, already written or still to come. Rejects with `UNAVAILABLE`
-   * when the program ends without it; the message carries what the program said.
+   * The first log record, past or future, with this message and these fields. Rejects with `UNAVAILABLE` and the program's standard error if the
+   * program ends without it.
    */
   async record(msg: string, fields: Readonly<Record<string, unknown>> = {}): Promise<LogRecord> {
     const matches = (record: LogRecord) =>
@@ -90,12 +90,12 @@ export class ChildProgram {
       void this.exit.then(({ code, signal, stderr }) => {
         forget();
         const how = signal ?? `exit code ${String(code)}`;
-        reject(new ProjError('UNAVAILABLE', `${this.name} ended (${how}) before it was "${msg}": ${stderr}`));
+        reject(new ProjError('UNAVAILABLE', `${this.name} ended (${how}) before it logged "${msg}": ${stderr}`));
       });
     });
   }
 
-  /** Sends a signal; does nothing once the process has ended. */
+  /** Sends a signal; no effect once the process has ended. */
   kill(signal: NodeJS.Signals): void {
     if (!this.#ended) this.#process.kill(signal);
   }

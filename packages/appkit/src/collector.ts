@@ -1,19 +1,19 @@
-/** Collects garbage that V8 leaves, when it is worth the time: docs/adr/0026-one-budget-of-memory.md. */
+/** Collects garbage that V8 leaves, if it is worth the time: docs/adr/0026-one-budget-of-memory.md. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import type { MemoryBudget, MemoryLevel } from '@proj/transport';
 
-/** How long connections that were cut take to go away. Milliseconds. */
+/** How long cut connections take to disappear. Milliseconds. */
 const GONE_MS = 20;
 /** The shortest time between two collections while memory is full; also how often to check whether one is worth it. Milliseconds. */
 const FULL_MS = 1000;
 export const LOOK_MS = 5000;
-/** The least garbage worth a collection; more than a young generation at full size. */
+/** The least garbage worth a collection; more than a full-size young generation. */
 const WORTH_BYTES = 2 ** 25;
 
-/** Memory that V8 has taken from the system: heap pages and buffers. */
+/** Memory that V8 has requested from the system: heap pages and buffers. */
 export interface Heap {
   usedBytes(): number;
   collect(): void;
@@ -24,11 +24,11 @@ export class Collector {
   readonly #memory: MemoryBudget;
   readonly #clock: Clock;
   readonly #heap: Heap;
-  /** Memory in use that is not held for peers, as of the last collection. */
+  /** Memory in use but not held for peers, as of the last collection. */
   #floor: number;
   #moved = 0;
   #held = 0;
-  /** There was garbage worth collecting at the last check. */
+  /** The last check found garbage worth collecting. */
   #hopes = false;
   #isHurried = false;
 
@@ -51,7 +51,7 @@ export class Collector {
     });
   }
 
-  /** What was given up as memory became full is long, and for a while the process would hold it besides what comes next. */
+  /** When memory becomes full, much is dropped at once. Until it is collected, the process holds it in addition to what comes next. */
   #onLevel(level: MemoryLevel): void {
     if (level !== 'full' || this.#isHurried) return;
     this.#isHurried = true;
@@ -65,8 +65,8 @@ export class Collector {
   }
 
   /**
-   * Collects when there is more to win than peers still hold, which is what it costs, and than came and went since the last look: who has
-   * that much to do collects by the way.
+   * Collects if the garbage exceeds both what peers hold (the cost of a collection) and what was allocated since the last check: with that much
+   * traffic, V8 collects anyway.
    */
   #look(): void {
     const { movedBytes, heldBytes } = this.#memory;
@@ -91,7 +91,7 @@ export class Collector {
   }
 }
 
-/** The collector of this process. */
+/** This process's collector. */
 const V8: Heap = {
   usedBytes() {
     const { heapTotal, external } = process.memoryUsage();

@@ -16,8 +16,8 @@ export interface Invocation {
 }
 
 /**
- * Parses `args` (without node and script). Resolves to the invocation, or to text to print when help or the version was
- * asked for. Throws `OPTIONS_INVALID` for a command line that cannot be read.
+ * Parses `args` (without node and script). Resolves to the invocation, or to text to print if help or the version was requested. Throws
+ * `OPTIONS_INVALID` for an invalid command line.
  */
 export function parseCommandLine(program: Program, args: readonly string[]): Invocation | { readonly text: string } {
   let invocation: Invocation | undefined;
@@ -34,7 +34,7 @@ export function parseCommandLine(program: Program, args: readonly string[]): Inv
     parser.exitOverride().configureOutput({
       writeOut: (chunk) => (text += chunk),
       writeErr: () => undefined,
-      // The same on every terminal: the launcher prints what was made at build time.
+      // The same on every terminal, because the launcher prints text made at build time.
       getOutHelpWidth: () => HELP_COLUMNS,
     });
     parser.helpOption('--help', 'print this help').helpCommand(false);
@@ -99,13 +99,13 @@ function helpFooter(program: Program, command: Command, single: boolean): string
       : [
           '',
           `Each option is also an environment variable (--${sample.flag}: ${variableOf(sample, program.envPrefix)}) and a key of the`,
-          `--config file (${sample.flag}: ...). A flag wins over the environment, that over the file. Lists: a,b or the flag`,
+          `--config file (${sample.flag}: ...). A flag overrides the environment, which overrides the file. Lists: a,b or the flag`,
           'repeated. A switch is turned off by --no-NAME.',
         ];
   return ['', 'Examples:', ...examples, ...sources].join('\n');
 }
 
-/** One line made of commander's message, and what is allowed instead. */
+/** One line: commander's message and what is allowed instead. */
 function refusal(error: CommanderError, program: Program): ProjError {
   const message = error.message
     .replace(/^error: /, '')

@@ -5,14 +5,14 @@ import { parse as parseYaml } from 'yaml';
 import type { ConfigFile } from './settings.js';
 
 /**
- * Reads a YAML configuration file. Throws `OPTIONS_INVALID` naming the file when it cannot be read, is no mapping, or has
- * a key that is not among `allowed`.
+ * Reads a YAML configuration file. Throws `OPTIONS_INVALID` with the file name if it cannot be read, is not a mapping, or has a key that is not
+ * in `allowed`.
  */
 export function readConfigFile(path: string, allowed: ReadonlySet<string>): ConfigFile {
   const values = parseMapping(path, readText(path));
   for (const key of Object.keys(values)) {
     if (allowed.has(key)) continue;
-    throw new ProjError('OPTIONS_INVALID', `${key} in ${path}: no such option; allowed are ${[...allowed].join(', ')}`);
+    throw new ProjError('OPTIONS_INVALID', `${key} in ${path}: no such option; choose from ${[...allowed].join(', ')}`);
   }
   return { path, values };
 }

@@ -1,4 +1,4 @@
-/** The decoders of every protocol, in one list: what the trace of a program and `proj decode` read messages with. A new protocol adds its own here. */
+/** The decoders of every protocol in one list, for the trace of a program and for `proj decode`. A new protocol adds its own here. */
 import { latin1 } from '@proj/frames';
 import * as emqp from '@proj/frames/emqp';
 import * as mdp from '@proj/frames/mdp';
@@ -10,28 +10,28 @@ import * as pzq from '@proj/frames/pzq';
 export type Frames = readonly Uint8Array[];
 /** A command of any protocol, or `malformed`. */
 export type Command = { readonly kind: string } & Readonly<Record<string, unknown>>;
-/** Total: frames that are no message become `malformed`. */
+/** Total: frames that are not a message become `malformed`. */
 export type Decoder = (frames: Frames) => Command;
 
 /** One receiver of messages. */
 export interface Reader {
-  /** Who it is, in words. */
+  /** Its role, in words. */
   readonly receiver: string;
-  /** True for a socket of a server: what it receives comes in there, what others receive goes out. */
+  /** True for a socket of a server: what it receives is incoming, what others receive is outgoing. */
   readonly isServer: boolean;
-  /** The only socket of a server that it is about, in the order in which the server opens them. Default: all. */
+  /** The one socket of a server that it describes, in the order in which the server opens them. Default: all. */
   readonly socket?: number;
-  /** For a message that is known to be for this receiver. */
+  /** For a message known to be for this receiver. */
   readonly decode: Decoder;
-  /** For a message that may be of any protocol. Default: `decode`; `null` where any frames would do. */
+  /** For a message of an unknown protocol. Default: `decode`; `null` if any frames would be valid. */
   readonly guess?: Decoder | null;
 }
 
-/** Decoders of commands that are discriminated by `kind`, whose further fields only `JSON.stringify` looks at. */
+/** Decoders of commands that are discriminated by `kind`. Only `JSON.stringify` looks at the other fields. */
 const as = (decode: (frames: Frames) => object): Decoder => decode as Decoder;
 
 const UNLIKE: Command = { kind: 'malformed', reason: 'unlike' };
-/** PZQ marks none of its messages, so a guess takes only what looks like one: by its key or its status. */
+/** PZQ does not mark its messages, so a guess accepts only what has a typical key or status. */
 const like =
   (looks: (frames: Frames) => boolean, decode: (frames: Frames) => object): Decoder =>
   (frames) =>
@@ -40,7 +40,7 @@ const KEY = /^\d{16}\|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const hasKey = ([key]: Frames): boolean => key !== undefined && KEY.test(latin1(key));
 const hasStatus = ([, status]: Frames): boolean => status?.length === 1 && (status[0] === 0x30 || status[0] === 0x31);
 
-/** MDP 0.2 peers that write an empty frame in front are answered with one. */
+/** MDP 0.2 peers that put an empty frame in front get one in the answer. */
 const pastEmpty =
   (decode: (frames: Frames) => object): Decoder =>
   (frames) => {
@@ -53,7 +53,7 @@ function published(frames: Frames): Command {
   return event === undefined ? { kind: 'malformed', reason: 'no-event' } : { ...event, kind: 'published' };
 }
 
-/** By protocol. Of several readers the first that understands a message reads it. */
+/** By protocol. If there are several readers, the first that understands a message is used. */
 export const DECODERS = {
   mdp: [
     {
@@ -98,14 +98,14 @@ export const DECODERS = {
       receiver: 'receive socket',
       isServer: true,
       decode: as(pzq.decodePzqAtReceive),
-      // Whatever has an empty frame in the middle may be a message to store.
+      // Any message with an empty frame in the middle could be a message to store.
       guess: like((frames) => pzq.decodePzqAtReceive(frames).kind !== 'unusable', pzq.decodePzqAtReceive),
     },
     {
       receiver: 'send socket',
       isServer: true,
       decode: as(pzq.decodePzqAtSend),
-      // A delivery is no acknowledgement with much behind it.
+      // A delivery is not an acknowledgement with extra frames.
       guess: like((frames) => hasKey(frames) && frames.length < 3, pzq.decodePzqAtSend),
     },
     { receiver: 'monitor socket', isServer: true, decode: as(pzq.decodePzqAtMonitor) },
@@ -118,7 +118,7 @@ export const DECODERS = {
     { receiver: 'broker from an admin', isServer: true, decode: as(emqp.decodeEmqpAtAdminPort) },
     { receiver: 'admin', isServer: false, decode: as(emqp.decodeEmqpAtAdmin) },
     { receiver: 'pub-sub device', isServer: true, decode: as(emqp.decodeEmqpAtPubSub) },
-    // Two frames of anything.
+    // Matches any two frames.
     { receiver: 'subscriber', isServer: false, decode: as(emqp.decodeEmqpAtSubscriber), guess: null },
   ],
   nfp: [
@@ -132,14 +132,14 @@ export const DECODERS = {
 /** A protocol of the project, by its short name. */
 export type ProtocolName = keyof typeof DECODERS;
 
-/** What a message says. */
+/** The meaning of a message. */
 export interface Reading {
   readonly protocol: string;
   readonly receiver: string;
   readonly command: Command;
 }
 
-/** What every receiver of every protocol makes of a message, `malformed` included. */
+/** How every receiver of every protocol reads a message, including `malformed`. */
 export function readings(frames: Frames): Reading[] {
   return Object.entries<readonly Reader[]>(DECODERS).flatMap(([protocol, readers]) =>
     readers.flatMap(({ receiver, decode, guess = decode }) =>

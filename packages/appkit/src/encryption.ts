@@ -39,11 +39,11 @@ const serverOptions = {
 const clientOptions = {
   serverKey: text('FILE|KEY', 'a certificate, or the 40 characters of a public key')
     .optional()
-    .describe('encrypt, and talk only to the server with this public key: its NAME.key, or the key itself'),
+    .describe('encrypt, and accept only the server with this public key: its NAME.key, or the key itself'),
   curveSecretKey: secretKey().describe('own key pair for the server to check: a certificate (default: a new pair)'),
 } satisfies z.ZodRawShape;
 
-/** Values of the options above, of either kind. */
+/** Values of these options, for clients or servers. */
 interface EncryptionSettings {
   readonly curveSecretKey?: string | undefined;
   readonly authorizedKeys?: string | undefined;
@@ -51,30 +51,27 @@ interface EncryptionSettings {
   readonly serverKey?: string | undefined;
 }
 
-/** The encryption of this process, once its command begins. */
+/** The encryption of this process, set when its command begins. */
 interface Encryption {
   readonly curve: CurveOptions | undefined;
-  /** The same of a server, as facades take it. */
+  /** The same for a server, as facades take it. */
   readonly server: ServerCurve | undefined;
-  /** Sockets that libzmq binds may be reachable by strangers. */
+  /** Whether strangers may be able to reach sockets that libzmq binds. */
   readonly zmqMayBeReached: boolean;
   readonly log: Logger;
 }
 
 let current: Encryption | undefined;
-/** Lists that are followed for as long as the process runs. */
+/** Lists that are watched as long as the process runs. */
 const lists = new Set<AuthorizedKeys>();
 
-/** The encryption options for a command with these options: those of a client if it has `connect`, none if it has no sockets. */
+/** The encryption options for a command: those of a client if it has `connect`, none if it has no sockets. */
 export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
   if (!('transport' in shape)) return {};
   return 'connect' in shape ? clientOptions : serverOptions;
 }
 
-/**
- * Reads keys and lists before the command runs. Rejects with `OPTIONS_INVALID` for a file that is none, and for options that
- * mean nothing without another one.
- */
+/** Reads keys and lists before the command runs. Rejects with `OPTIONS_INVALID` for an invalid file, and for options that need another one. */
 export async function prepareEncryption(settings: EncryptionSettings, log: Logger): Promise<void> {
   const server = settings.serverKey === undefined ? await serverOf(settings, log) : undefined;
   const { curve } = settings.serverKey === undefined ? serverCurve(server) : await clientOf(settings, log);
@@ -82,30 +79,30 @@ export async function prepareEncryption(settings: EncryptionSettings, log: Logge
   current = { curve, server, zmqMayBeReached, log };
 }
 
-/** CURVE of this process; `undefined` without. */
+/** CURVE of this process; `undefined` if off. */
 export function processCurve(): CurveOptions | undefined {
   return current?.curve;
 }
 
-/** CURVE of this process as the facade of a server takes it; `undefined` without, and in a client. */
+/** CURVE of this process for the facade of a server; `undefined` if off, and in a client. */
 export function processServerCurve(): ServerCurve | undefined {
   return current?.server;
 }
 
-/** Makes a pair and writes its certificates, `<name>.key` and `<name>.key_secret`. Rejects with `OPTIONS_INVALID`. */
+/** Makes a key pair and writes its certificates, `<name>.key` and `<name>.key_secret`. Rejects with `OPTIONS_INVALID`. */
 export async function writeKeyPair(name: string) {
   const keys = generateCurveKeys();
   return { ...(await writeCertificate(name, keys)), publicKey: encodeZ85(keys.publicKey) };
 }
 
-/** A list of authorized keys that is followed, with log lines. */
+/** A watched list of authorized keys, with log lines. */
 export async function followedKeys(path: string, log: Logger) {
   const list = await authorizedKeys(path, {
     onReload: (keys) => {
       log.info({ path, keys }, 'authorized keys');
     },
     onError: (error) => {
-      log.error({ path, reason: error.message }, 'authorized keys stay as they were');
+      log.error({ path, reason: error.message }, 'authorized keys were not changed');
     },
   });
   log.info({ path, keys: list.size }, 'authorized keys');
@@ -113,12 +110,12 @@ export async function followedKeys(path: string, log: Logger) {
   return list;
 }
 
-/** Reads the lists of authorized keys again now. Rejects with `OPTIONS_INVALID`; they stay as they were then. */
+/** Reads the lists of authorized keys again now. If invalid, rejects with `OPTIONS_INVALID` and keeps the old lists. */
 export async function reloadEncryption(): Promise<void> {
   await Promise.all([...lists].map((list) => list.reload()));
 }
 
-/** The transport with this process's encryption on all sockets, and log lines about refused peers. */
+/** The transport, with this process's encryption on all sockets and log lines about refused peers. */
 export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport {
   if (current === undefined) return transport;
   const { curve, log, zmqMayBeReached } = current;
@@ -176,7 +173,7 @@ async function readKeys(path: string, log: Logger) {
   return keys;
 }
 
-/** Failed handshakes as log lines: the same key and cause from the same host once a minute, whatever its port and ours. */
+/** Logs failed handshakes: once a minute for the same key, cause and host, whatever the ports. */
 class RefusalLog {
   readonly #log: Logger;
   readonly #side: CurveOptions['role'];
@@ -200,18 +197,18 @@ class RefusalLog {
 function reachable(endpoint: string): ProjError {
   return new ProjError(
     'OPTIONS_INVALID',
-    `--transport zmq at "${endpoint}": libzmq cannot bound what strangers send; use --transport zmtp, or admit known keys by --curve-secret-key and --authorized-keys, or say --zmq-trusted-network`,
+    `--transport zmq at "${endpoint}": libzmq cannot limit what strangers send; use --transport zmtp, or admit only known keys with --curve-secret-key and --authorized-keys, or set --zmq-trusted-network`,
   );
 }
 
-/** A client uses another port for each attempt. */
+/** A client uses a new port for each attempt. */
 function hostOf(address = ''): string {
   return address.replace(/:\d+$/, '');
 }
 
 const LOOPBACK = /^(ipc:|inproc:|tcp:\/\/(127\.[\d.]+|localhost|\[::1\]):)/;
 
-/** Warns once when a socket without encryption is bound on a reachable address. */
+/** Warns once if a socket without encryption is bound on a reachable address. */
 class ExposureLog {
   readonly #log: Logger;
   #warned: boolean;

@@ -1,13 +1,13 @@
-/** The kinds of option a program can have. Each says how its text is read and, in words, what it allows. */
+/** The kinds of option that a program can have. Each defines how its text is read and describes what it allows. */
 import * as z from 'zod';
 
-/** How the text of a flag or an environment variable becomes a value. */
+/** How the text of a flag or environment variable becomes a value. */
 export type FieldKind = 'text' | 'number' | 'switch' | 'list';
 
-/** What help and refusals say about a field. */
+/** What help and error messages say about a field. */
 interface FieldNote {
   readonly kind: FieldKind;
-  /** Stands for the value in the help. */
+  /** Placeholder for the value in the help. */
   readonly placeholder: string;
   /** Completes the sentence "must be ...". */
   readonly allowed: string;
@@ -28,7 +28,7 @@ function noted<Schema extends z.ZodType>(
 const BIND_ENDPOINT = /^(tcp:\/\/(\*|\[[0-9a-f:.%*]+\]|[^\s:/,]+):(\*|\d{1,5})|ipc:\/\/[^\s,]+)$/i;
 const CONNECT_ENDPOINT = /^(tcp:\/\/(\[[0-9a-f:.%]+\]|[^\s:/,*]+):\d{1,5}|ipc:\/\/[^\s,*]+)$/i;
 
-/** An endpoint to listen on; `*` as host means every interface, `*` as port a free one. */
+/** An endpoint to listen on. The host `*` means every interface, the port `*` any free port. */
 export function bindEndpoint() {
   return noted(
     z.string().regex(BIND_ENDPOINT),
@@ -38,7 +38,7 @@ export function bindEndpoint() {
   );
 }
 
-/** One or more endpoints to listen on, as {@link bindEndpoint}. */
+/** One or more endpoints to listen on, as in {@link bindEndpoint}. */
 export function bindEndpoints() {
   return noted(
     z.array(z.string().regex(BIND_ENDPOINT)).min(1),
@@ -48,7 +48,7 @@ export function bindEndpoints() {
   );
 }
 
-/** One or more endpoints to connect to, the first one preferred. */
+/** One or more endpoints to connect to, the preferred one first. */
 export function connectEndpoints() {
   return noted(
     z.array(z.string().regex(CONNECT_ENDPOINT)).min(1),
@@ -63,7 +63,7 @@ interface Bounds {
   readonly max?: number;
 }
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export function wholeNumber(bounds: Bounds) {
   return bounded('N', 'a whole number', bounds);
 }
@@ -84,7 +84,7 @@ function bounded(placeholder: string, what: string, { min, max }: Bounds) {
   return noted(schema, 'number', placeholder, `${what}, ${range}`);
 }
 
-/** One of a few words. The placeholder shows them all unless there are too many for a line of help. */
+/** One of a few words. The placeholder lists them unless they are too many for a line of help. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(
   words: Words,
   placeholder: string = words.join('|'),
@@ -92,17 +92,17 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
   return noted(z.enum(words), 'text', placeholder, `one of ${words.join(', ')}`);
 }
 
-/** A list whose members are each one of a few words. */
+/** A list of words, each from a fixed set. */
 export function someOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return noted(z.array(z.enum(words)).min(1), 'list', 'LIST', `a list of ${words.join(', ')}`);
 }
 
-/** Any text that is not empty. `allowed` completes the sentence "must be ...". */
+/** Any non-empty text. `allowed` completes the sentence "must be ...". */
 export function text(placeholder: string, allowed: string) {
   return noted(z.string().min(1), 'text', placeholder, allowed);
 }
 
-/** One or more names of services, as Majordomo spells them. */
+/** One or more service names, in Majordomo's syntax. */
 export function serviceNames() {
   return noted(
     z.array(z.string().regex(/^(?!mmi\.)[\x20-\x7e]{1,255}$/)).min(1),
@@ -112,7 +112,7 @@ export function serviceNames() {
   );
 }
 
-/** One or more queues with their weights, as EventMQ has them. */
+/** One or more queues with weights, in EventMQ's syntax. */
 export function weightedQueues() {
   return noted(
     z.array(z.string().regex(/^\d{1,9}:[^,]{1,85}$/)).min(1),
@@ -131,8 +131,8 @@ export function onOff() {
 type Setting = z.ZodInt | z.ZodBoolean;
 
 /**
- * An option of a package as an option of a program, with the same bounds and the same default, if it has one. `kind` is
- * `wholeNumber`, `milliseconds`, `bytes` or, for a switch, `onOff`.
+ * A package's option as a program's option, with the same bounds and default. `kind` is `wholeNumber`, `milliseconds`, `bytes` or, for a switch,
+ * `onOff`.
  */
 export function fromSchema<
   Inner extends Setting,
@@ -144,7 +144,7 @@ export function fromSchema<
   return member;
 }
 
-/** An option of a package that is one of a few words, as an option of a program. */
+/** A package's option with a fixed set of words, as a program's option. */
 export function wordFromSchema<Words extends Record<string, string>>(
   member: z.ZodDefault<z.ZodEnum<Words>>,
 ): z.ZodDefault<z.ZodEnum<Words>> {
@@ -154,19 +154,19 @@ export function wordFromSchema<Words extends Record<string, string>>(
   return member;
 }
 
-/** An option of a package that is an endpoint to listen on, or several, as an option of a program that has one, with its default. */
+/** A package's option for one or more endpoints to listen on, as a program's option for one, with the first default. */
 export function endpointFromSchema(member: z.ZodDefault<z.ZodType<string | string[]>>) {
   const [first = ''] = [member.def.defaultValue].flat();
   return bindEndpoint().default(first);
 }
 
-/** The value within the bounds of an option of a package that is a number. */
+/** A value within the bounds of a package's numeric option. */
 export function withinSchema(value: number, member: z.ZodDefault<z.ZodInt>): number {
   const { min, max = value } = boundsOf(member.unwrap());
   return Math.min(Math.max(value, min), max);
 }
 
-/** Those of a number. That a whole number must be a safe one is no bound worth a word. */
+/** The bounds of a number. The limit of safe integers is not worth mentioning. */
 function boundsOf(schema: Setting): Bounds {
   if (schema instanceof z.ZodBoolean) return { min: 0, max: 1 };
   const { minValue, maxValue } = schema;
@@ -174,20 +174,20 @@ function boundsOf(schema: Setting): Bounds {
   return maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? { min } : { min, max: maxValue };
 }
 
-/** One option of a program, as its help, its sources and its refusals need it. */
+/** One option of a program, for its help, sources and error messages. */
 export interface Field extends FieldNote {
-  /** Name in the schema, in camel case. */
+  /** Key in the schema, in camel case. */
   readonly key: string;
-  /** Name of the flag without dashes, and of the key in the configuration file. */
+  /** Name of the flag without dashes; also the key in the configuration file. */
   readonly flag: string;
   readonly help: string;
-  /** The words that it takes; `undefined` when it takes other values, too. */
+  /** The words that it accepts; `undefined` if it also accepts other values. */
   readonly words: readonly string[] | undefined;
-  /** Value when no source sets it; `undefined` when it stays unset. */
+  /** Value if no source sets it; `undefined` if it then stays unset. */
   readonly fallback: string | number | boolean | readonly string[] | undefined;
 }
 
-/** The fields of a program's schema, in the order they were written. Throws for a member not made by this module. */
+/** The fields of a program's schema, in declaration order. Throws for a member not made by this module. */
 export function fieldsOf(schema: z.ZodObject): Field[] {
   return Object.entries(schema.shape).map(([key, member]) => fieldOf(key, member as z.ZodType));
 }
@@ -197,7 +197,7 @@ function fieldOf(key: string, member: z.ZodType): Field {
   const wrapped = member instanceof z.ZodDefault || member instanceof z.ZodOptional;
   const inner = wrapped ? (member.unwrap() as z.ZodType) : member;
   const note = notes.get(inner);
-  if (note === undefined) throw new Error(`option ${key} is not made of a field of appkit`);
+  if (note === undefined) throw new Error(`option ${key}: make it with a field of appkit`);
   return { ...note, key, flag: kebab(key), help: member.description ?? '', words: wordsOf(inner), fallback };
 }
 

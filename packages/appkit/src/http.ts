@@ -1,4 +1,4 @@
-/** `--http`: what a program shows of itself over HTTP. All of that is loaded only when it is asked for. */
+/** `--http`: what a program shows over HTTP. Loaded only if the option is set. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { HttpServer, Note, ObservedServer } from '@proj/observe/http';
@@ -9,19 +9,19 @@ import { text, wholeNumber } from './fields.js';
 import type { Logger } from './logging.js';
 import { logOfPeer } from './peer-log.js';
 
-/** Options of such a program. */
+/** The options for `--http`. */
 export const httpOptions = {
   http: text('HOST:PORT', 'HOST:PORT, such as 127.0.0.1:8055')
     .optional()
     .describe(
-      'serve the dashboard, /metrics, /healthz and /readyz here; other hosts than loopback need --http-token-file (default: not served)',
+      'serve the dashboard, /metrics, /healthz and /readyz here; hosts other than loopback need --http-token-file (default: not served)',
     ),
   httpTokenFile: text('FILE', 'a readable file')
     .optional()
     .describe('file with the token, of 16 characters or more, that allows actions over HTTP'),
   metricsServices: wholeNumber({ min: 0, max: 100_000 })
     .default(1000)
-    .describe('services with metrics of their own; the others are counted as "other"'),
+    .describe('number of services with their own metrics; the rest are counted as "other"'),
 } satisfies z.ZodRawShape;
 
 /** Values of the {@link httpOptions}. */
@@ -42,20 +42,20 @@ export interface ShownProgram {
   readonly servers: readonly ShownServer[];
   readonly memory?: { stats(): { readonly maxBytes: number; readonly heldBytes: number } };
   readonly log: Logger;
-  /** Ends the program in good order: what SIGTERM does. */
+  /** Stops the program as SIGTERM does. */
   readonly onDrain: () => void;
 }
 
-/** A program that is shown. */
+/** A running HTTP server. */
 export interface Shown {
-  /** Nothing without `--http`. */
+  /** Does nothing without `--http`. */
   readonly url: string | undefined;
-  /** From now on the program is not ready any more. */
+  /** Reports the program as no longer ready. */
   draining(): void;
   close(): Promise<void>;
 }
 
-/** Serves what `--http` asks for. Rejects with `OPTIONS_INVALID` or `ADDRESS_IN_USE`. */
+/** Starts what `--http` asks for. Rejects with `OPTIONS_INVALID` or `ADDRESS_IN_USE`. */
 export async function show(settings: HttpSettings, program: ShownProgram): Promise<Shown> {
   const { http: listen, httpTokenFile: file } = settings;
   if (listen === undefined) return { url: undefined, draining: () => undefined, close: () => Promise.resolve() };

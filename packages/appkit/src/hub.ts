@@ -1,4 +1,4 @@
-/** The sockets of a program that peers connect to, and the memory that peers may take. See docs/adr/0026-one-budget-of-memory.md. */
+/** The sockets of a program that peers connect to, and the memory limit for peers. See docs/adr/0026-one-budget-of-memory.md. */
 import { totalmem } from 'node:os';
 import { MemoryBudget, ProjError } from '@proj/transport';
 import type { Transport } from '@proj/transport';
@@ -12,7 +12,7 @@ import type { Logger } from './logging.js';
 import { logOfPeer } from './peer-log.js';
 import { transportOption } from './transport.js';
 
-/** An idle broker needs as much. */
+/** About as much as an idle broker needs. */
 const MEMORY_MIN_BYTES = 2 ** 26;
 
 /** Socket options of such a program. */
@@ -21,12 +21,12 @@ export const hubOptions = {
   pollUs: wholeNumber({ min: 0, max: 10_000 })
     .optional()
     .describe(
-      'microseconds to poll for the next message before sleeping, with --transport zmtp, where measurements show that it pays; 0 is never (default: 200, on a single core 0)',
+      'microseconds to poll for the next message before sleeping, with --transport zmtp, if measurements show that it helps; 0 for never (default: 200, or 0 on a single core)',
     ),
   memoryMax: bytes({ min: MEMORY_MIN_BYTES })
     .optional()
     .describe(
-      'memory for all peers together: waiting messages, tables, connections; from 80 % on new work is refused; SIGHUP reloads it from the configuration file (default: half the memory of the machine or its cgroup)',
+      'memory for all peers together: waiting messages, tables, connections; new work is refused from 80 % on; SIGHUP reloads it from the configuration file (default: half the memory of the machine or its cgroup)',
     ),
   connectionsMax: wholeNumber(ZMTP_LIMITS.connectionsMax)
     .optional()
@@ -39,7 +39,7 @@ export const hubOptions = {
   handshakesMax: wholeNumber(ZMTP_LIMITS.handshakesMax)
     .optional()
     .describe(
-      `open handshakes at one socket, with --transport zmtp; one more, and the oldest is cut (default: ${ZMTP_LIMITS.handshakesMax.default})`,
+      `open handshakes at one socket, with --transport zmtp; one more cuts the oldest (default: ${ZMTP_LIMITS.handshakesMax.default})`,
     ),
   unfinishedMaxBytes: bytes(ZMTP_LIMITS.unfinishedMaxBytes)
     .optional()
@@ -60,11 +60,11 @@ export type HubSettings = z.output<z.ZodObject<typeof hubOptions>>;
 export interface Hub {
   readonly transport: Transport;
   readonly memory: MemoryBudget;
-  /** Applies the settings that need no restart, and returns their names. Existing sockets keep the others. */
+  /** Applies the settings that need no restart and returns their names. Existing sockets keep the other settings. */
   readonly reload: (settings: HubSettings) => readonly (keyof HubSettings)[];
 }
 
-/** Options of zmtp only, by key, with their flags. */
+/** Options that only zmtp has, by key, with their flags. */
 const ZMTP_ONLY = {
   pollUs: '--poll-us',
   connectionsMax: '--connections-max',
@@ -75,8 +75,8 @@ const ZMTP_ONLY = {
 } satisfies Partial<Record<keyof HubSettings, string>>;
 
 /**
- * The sockets, clock and randomness of this process with its budget of memory, encrypted if its command says so; when memory becomes short,
- * and when it is no more, the log says so. Throws `OPTIONS_INVALID` for options of zmtp with libzmq.
+ * The sockets, clock and randomness of this process, with its memory budget and the command's encryption. Logs when memory becomes short and
+ * when there is room again. Throws `OPTIONS_INVALID` for zmtp options with libzmq.
  */
 export function hubTransport(settings: HubSettings, log: Logger): Hub {
   const memory = new MemoryBudget(settings.memoryMax ?? halfOfMemory());
@@ -109,7 +109,7 @@ function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {
   if (misplaced === undefined) return zmqTransport({ memory });
   throw new ProjError(
     'OPTIONS_INVALID',
-    `${ZMTP_ONLY[misplaced[0]]}: needs --transport zmtp; libzmq has no such limit`,
+    `${ZMTP_ONLY[misplaced[0]]}: needs --transport zmtp, because libzmq has no such limit`,
   );
 }
 

@@ -5,8 +5,8 @@ import type { Clock } from '@proj/heartbeat';
 const LINES_PER_SECOND = 100;
 
 /**
- * A limit on lines that peers cause, whatever they do: one a minute for the same key, which is a reason and a peer, and a hundred a
- * second in all. The rest is counted, in memory that does not grow with the number of peers.
+ * A limit on lines that peers cause: one a minute per key (a reason and a peer), and a hundred a second in total. The rest is counted, in memory
+ * that does not grow with the number of peers.
  */
 export class LogBudget {
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class LogBudget {
     this.#clock = clock;
   }
 
-  /** Whether a line for this key may be logged now; if not, it is counted. Without a key only the limit per second applies. */
+  /** Whether a line for this key may be logged now; if not, counts it. Without a key, only the limit per second applies. */
   allow(key?: string): boolean {
     const now = this.#clock.now();
     if (now - this.#second >= 1000) {

@@ -1,22 +1,22 @@
-/** Where log lines go: written before the call returns, never waited for, never piled up. */
+/** Writes log lines before the call returns, without waiting and without queueing. */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
-/** Writes as much as fits now, or throws. */
+/** Writes as much as possible without blocking, or throws. */
 type Write = (bytes: Uint8Array) => number;
 
 /**
- * Writes lines to a descriptor. One that takes nothing (a pipe nobody reads, a terminal that was stopped, a full disk, a reader
- * that has gone) loses lines instead of stopping the program: they are counted, and told with the next line that can be written.
+ * Writes lines to a descriptor. If it accepts nothing (a pipe without a reader, a stopped terminal, a full disk), lines are dropped instead of
+ * stopping the program. They are counted and reported with the next line that can be written.
  */
 export class LogSink {
   readonly #write: Write;
   readonly #tell: (dropped: number) => string;
-  /** The rest of a partly written line, which must go first. At most one line. */
+  /** The rest of a partly written line, which must go first. */
   #rest: Uint8Array | undefined;
   #dropped = 0;
 
-  /** `tell` makes the line that says how many lines were dropped; `write` is for tests. */
+  /** `tell` makes the line that reports dropped lines; `write` is for tests. */
   constructor(fd: 1 | 2, tell: (dropped: number) => string, write: Write = writerOf(fd)) {
     this.#write = write;
     this.#tell = tell;
@@ -43,7 +43,7 @@ export class LogSink {
     if (this.#rest !== undefined || !this.#put(line)) this.#dropped++;
   }
 
-  /** False while part of a line is left. */
+  /** False if part of a line is left. */
   #flush(): boolean {
     if (this.#rest === undefined) return true;
     const { length } = this.#rest;
@@ -52,7 +52,7 @@ export class LogSink {
     return this.#rest === undefined;
   }
 
-  /** False when nothing of it was written. */
+  /** False if nothing was written. */
   #put(line: string): boolean {
     const bytes = Buffer.from(line);
     const written = this.#attempt(bytes);
@@ -74,20 +74,21 @@ function writerOf(fd: 1 | 2): Write {
   return (bytes) => writeSync(open, bytes);
 }
 
-/** The same file without waiting: of a pipe or socket Node.js makes it so, a terminal has to be opened again. */
+/** The same file in non-blocking mode. Node.js sets it for pipes and sockets; a terminal has to be opened again. */
 function nonBlocking(fd: 1 | 2): number {
   if (isatty(fd)) {
     try {
       return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
-      // Other systems than Linux: a stopped terminal stops us, too.
+      // On systems other than Linux, a stopped terminal stops us too.
       return fd;
     }
   }
-  // In numbers, what it finds stays behind in Node.js 20, whose module loader takes a pipe there for the end of a path: no import works.
+  // As bigints: with numbers, Node.js 20 leaves its result where its module loader later mistakes the pipe for the end of a path, and no import
+  // works.
   const stats = fstatSync(fd, { bigint: true });
   if (!stats.isFIFO() && !stats.isSocket()) return fd;
-  // Making the stream is what makes the descriptor so; a reader that has gone is no failure of ours.
+  // Creating the stream makes the descriptor non-blocking. A reader that has gone is not our failure.
   (fd === 1 ? process.stdout : process.stderr).on('error', () => undefined);
   return fd;
 }

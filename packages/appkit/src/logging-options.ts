@@ -1,8 +1,8 @@
-/** The options about logs, apart from what logs: a program that only prints its help does not load it. */
+/** The logging options, separate from the logger: a program that only prints its help does not load it. */
 import type * as z from 'zod';
 import { oneOf } from './fields.js';
 
-/** The options about logs that every program has. */
+/** The logging options that every program has. */
 export const loggingOptions = {
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'LEVEL')
     .optional()
@@ -14,7 +14,7 @@ export const loggingOptions = {
 
 /** Where a program's log goes, and its default level. */
 export interface LoggingDefaults {
-  /** A service logs to standard output; a command keeps that for its results. */
+  /** A service logs to standard output; a command reserves that for its results. */
   readonly fd: 1 | 2;
   readonly level: 'info' | 'warn';
 }

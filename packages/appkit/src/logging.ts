@@ -6,15 +6,15 @@ import type { LoggingDefaults } from './logging-options.js';
 
 export type { Logger } from 'pino';
 
-/** A logger whose level can be changed, for all loggers made from it. */
+/** A logger whose level can be changed, together with all its child loggers. */
 export interface ProgramLog {
   readonly log: Logger;
   readonly setLevel: (level: string | undefined) => void;
 }
 
 /**
- * A logger for the program `name`. Lines are written before the call returns, so none is lost at exit; what cannot be written at
- * once is dropped and counted ({@link LogSink}).
+ * A logger for the program `name`. Writes lines before the call returns, so none is lost at exit. Lines that cannot be written at once are
+ * dropped and counted ({@link LogSink}).
  */
 export function createLogger(
   name: string,
@@ -25,10 +25,10 @@ export function createLogger(
   const format = options.logFormat ?? (terminal ? 'pretty' : 'json');
   const dress = format === 'json' ? (line: string) => line : prettyLine;
   const sink = new LogSink(defaults.fd, (dropped) => {
-    // Formatted like pino's lines, since pino must not be used to write to the sink now.
+    // Formatted like pino's lines: pino must not write to the sink now.
     const time = stdTimeFunctions.isoTime();
     const fields = `"name":${JSON.stringify(name)},"pid":${process.pid},"dropped":${dropped}`;
-    return dress(`{"level":"warn"${time},${fields},"msg":"log lines dropped: nobody read them"}\n`);
+    return dress(`{"level":"warn"${time},${fields},"msg":"log lines dropped, because nobody read them"}\n`);
   });
   const loggers: Logger[] = [];
   const config = {
@@ -36,7 +36,7 @@ export function createLogger(
     level: options.logLevel ?? defaults.level,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // Made at the start, one for each protocol or service.
+    // Created at startup, one for each protocol or service.
     onChild: (child: Logger) => void loggers.push(child),
   };
   const log = pino(config, {
@@ -53,7 +53,7 @@ export function createLogger(
   };
 }
 
-/** A JSON log line as one line for people: time of day, level, message, then the other fields as `name=value`. */
+/** A JSON log line as one readable line: time of day, level, message, then the other fields as `name=value`. */
 export function prettyLine(line: string): string {
   const { time, level, msg, name, pid, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${plain(value)}`);
@@ -61,7 +61,7 @@ export function prettyLine(line: string): string {
   return `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${who} ${String(msg)}${rest.join('')}\n`;
 }
 
-/** Peers can put any bytes into a field: what is not plain text is quoted, so that a line stays one line. */
+/** Peers can put any bytes into a field. Anything but plain text is quoted, so that a line stays one line. */
 function plain(value: unknown): string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && !value.includes('"')
     ? value

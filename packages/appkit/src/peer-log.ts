@@ -5,8 +5,8 @@ import type { Logger } from './logging.js';
 const ofPeers = new LogBudget();
 
 /**
- * A line that a peer has caused, within the {@link LogBudget} of the process. `key` is its reason and peer; without one, whoever
- * calls has looked at those.
+ * Logs a line that a peer caused, within the process's {@link LogBudget}. `key` is its reason and peer; without a key, the caller limits lines
+ * per peer.
  */
 export function logOfPeer(
   log: Logger,

@@ -1,46 +1,46 @@
-/** What a program consists of: its name, its options, and what it does with them. */
+/** The parts of a program: its name, its options, and what it does with them. */
 import type * as z from 'zod';
 import type { Logger } from './logging.js';
 import type { LoggingDefaults } from './logging-options.js';
 
 /** A positional argument. */
 export interface Operand {
-  /** As commander writes it: `<service>`, `[body...]`. */
+  /** In commander's syntax: `<service>`, `[body...]`. */
   readonly syntax: string;
   readonly help: string;
-  /** The words it may be. Shells complete them; the command itself refuses others. */
+  /** The allowed words. Shells complete them; the command itself rejects others. */
   readonly words?: readonly string[];
 }
 
-/** A command line to try, and what it does. */
+/** An example command line, and what it does. */
 export interface Example {
   readonly what: string;
   /** Without the program's name. */
   readonly line: string;
 }
 
-/** What a command is given when it runs. */
+/** What a running command gets. */
 export interface Context<Settings> {
   readonly settings: Settings;
   readonly operands: readonly string[];
   readonly log: Logger;
-  /** Aborted when the program is to finish its work and leave. */
+  /** Aborted when the program should finish its work and exit. */
   readonly stop: AbortSignal;
-  /** Tells whoever started the program that it serves, such as systemd. */
+  /** Tells the service manager, such as systemd, that the program is ready. */
   readonly serving: () => void;
-  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once; what it returns is logged as dropped. */
+  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once. Its result is logged as dropped. */
   readonly onEndedAtOnce: (listener: () => object) => void;
   /**
-   * Makes SIGHUP read the settings again: `apply` is given them, when they are valid, and resolves to the options (as in the schema)
-   * that hold from now on; the program says which others have changed and wait for a restart. The level of the log needs no doing.
-   * Until this is called SIGHUP ends the process.
+   * Makes SIGHUP reload the settings. `apply` gets them if they are valid, and resolves to the options (as in the schema) now in effect. The
+   * program then reports which others changed and need a restart. The log level is applied automatically. Until this is called, SIGHUP ends the
+   * process.
    */
   readonly onReload: (apply: (settings: Settings) => Promise<readonly string[]>) => void;
   /** Writes a line of results to standard output. */
   readonly print: (line: string) => void;
 }
 
-/** A command: of a program with several, or the only one. */
+/** One of a program's commands, or its only one. */
 export interface Command<Schema extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   /** One sentence. */
@@ -49,8 +49,8 @@ export interface Command<Schema extends z.ZodObject = z.ZodObject> {
   readonly operands?: readonly Operand[];
   readonly examples: readonly Example[];
   /**
-   * Does the work. The exit code is what it returns (nothing: 0), or follows from what it throws: 2 for `OPTIONS_INVALID`,
-   * 3 for `TIMEOUT`, else 1.
+   * Does the work. The exit code is the returned number (nothing: 0), or follows from what it throws: 2 for `OPTIONS_INVALID`, 3 for `TIMEOUT`,
+   * otherwise 1.
    */
   run(context: Context<z.output<Schema> & LoggingSettings>): Promise<number | undefined>;
 }
@@ -66,7 +66,7 @@ export interface Program {
   /** Name of the binary, such as `proj-broker`. */
   readonly name: string;
   readonly version: string;
-  /** One sentence; of a program with one command, that command's is used. */
+  /** One sentence. A program with one command uses that command's. */
   readonly summary: string;
   /** Prefix of its environment variables, such as `PROJ_BROKER_`. */
   readonly envPrefix: string;
@@ -74,7 +74,7 @@ export interface Program {
   readonly commands: readonly [Command, ...Command[]];
 }
 
-/** Declares a command with the types of its own options. */
+/** Declares a command with the types of its options. */
 export function defineCommand<Schema extends z.ZodObject>(command: Command<Schema>): Command {
   return command;
 }

@@ -43,7 +43,7 @@ describe('settings that are read again', () => {
     const refusing = () => Promise.reject(new Error('access rules "x": must be JSON'));
     const { story, run } = reload(() => ({ logLevel: 'debug', a: 2, b: 1 }), refusing);
     await run.run();
-    expect(story).toEqual([['settings stay as they were', { reason: 'access rules "x": must be JSON' }]]);
+    expect(story).toEqual([['settings were not changed', { reason: 'access rules "x": must be JSON' }]]);
   });
 
   it('change nothing when they are not valid', async () => {
@@ -51,6 +51,6 @@ describe('settings that are read again', () => {
       throw new Error('no such level');
     });
     await run.run();
-    expect(story).toEqual([['settings stay as they were', { reason: 'no such level' }]]);
+    expect(story).toEqual([['settings were not changed', { reason: 'no such level' }]]);
   });
 });

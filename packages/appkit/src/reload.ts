@@ -1,4 +1,4 @@
-/** SIGHUP: reads the settings again, and applies those that need no restart. */
+/** SIGHUP: reloads the settings and applies those that need no restart. */
 import { isDeepStrictEqual } from 'node:util';
 import { reloadEncryption } from './encryption.js';
 import type { Logger } from './logging.js';
@@ -9,7 +9,7 @@ type Settings = Readonly<Record<string, unknown>>;
 interface ReloadParts<Values extends Settings> {
   readonly log: Logger;
   readonly setLevel: (level: string | undefined) => void;
-  /** The present settings: flags and environment stay, the file may have changed. Throws if they are invalid. */
+  /** The current settings: flags and environment stay, the file may have changed. Throws if they are invalid. */
   readonly read: () => Values;
   /** As `Context.onReload`. */
   readonly apply: (settings: Values) => Promise<readonly string[]>;
@@ -19,7 +19,7 @@ interface ReloadParts<Values extends Settings> {
   readonly flagOf: (key: string) => string;
 }
 
-/** Reads the settings again, one reload at a time. */
+/** Reloads the settings, one reload at a time. */
 export class Reload<Values extends Settings> {
   readonly #parts: ReloadParts<Values>;
   #settings: Settings;
@@ -42,10 +42,10 @@ export class Reload<Values extends Settings> {
       const changed = Object.keys({ ...this.#settings, ...next }).filter(
         (key) => !isDeepStrictEqual(this.#settings[key], next[key]),
       );
-      // First, so that a revoked key is refused whatever else is wrong.
+      // First, so that a revoked key is refused even if the rest fails.
       await reloadEncryption();
       const applied = new Set([...(await apply(next)), 'logLevel']);
-      // Last, since it cannot fail: if anything failed, nothing has changed.
+      // Last, because it cannot fail: after a failure, nothing has changed.
       setLevel(next['logLevel'] as string | undefined);
       const isApplied = (key: string) => applied.has(key);
       // Settings that need a restart are reported on every reload.
@@ -53,7 +53,7 @@ export class Reload<Values extends Settings> {
       const needsRestart = changed.filter((key) => !isApplied(key)).map(flagOf);
       log.info({ changed: changed.filter(isApplied).map(flagOf), needsRestart }, 'reloaded');
     } catch (error) {
-      log.error({ reason: error instanceof Error ? error.message : String(error) }, 'settings stay as they were');
+      log.error({ reason: error instanceof Error ? error.message : String(error) }, 'settings were not changed');
     }
   }
 }

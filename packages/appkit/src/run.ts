@@ -12,7 +12,7 @@ import { serviceManager } from './service-manager.js';
 import { processSignals, Stopped } from './signals.js';
 import type { Signals } from './signals.js';
 
-/** The process as its program sees it. */
+/** The process, as the program sees it. */
 export interface World {
   /** Arguments without node and script. */
   readonly args: readonly string[];
@@ -24,7 +24,7 @@ export interface World {
 
 /** Runs the program, then ends the process. */
 export async function runProgram(program: Program): Promise<never> {
-  // The reader of our output may leave before we are done; that is not a failure.
+  // The reader of our output may leave early; that is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const exitCode = await execute(program, {
     args: process.argv.slice(2),
@@ -33,12 +33,12 @@ export async function runProgram(program: Program): Promise<never> {
     writeOut: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
   });
-  // An explicit exit, once the output is out: a socket that still lingers must not keep a finished program alive.
+  // Exits explicitly once the output is written: a lingering socket must not keep a finished program alive.
   await new Promise((resolve) => process.stdout.write('', resolve));
   process.exit(exitCode);
 }
 
-/** Runs a program and resolves to its exit code. Every error ends as one line of `writeError`. */
+/** Runs a program and resolves to its exit code. Every error becomes one line of `writeError`. */
 export async function execute(program: Program, world: World): Promise<number> {
   try {
     const complete = { ...program, commands: program.commands.map(withSharedOptions) as [Command, ...Command[]] };
@@ -60,7 +60,7 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   const fields = program.commands.flatMap((member) => fieldsOf(member.options));
   const configVariable = `${envPrefix}CONFIG`;
   const path = configPath ?? env[configVariable] ?? '';
-  // Loaded here, so that --help need not wait for them.
+  // Loaded here, so that --help does not wait for them.
   const { createLogger } = await import('./logging.js');
   const { readConfigFile } = path === '' ? {} : await import('./config-file.js');
   const read = () => {
@@ -70,7 +70,7 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   const settings = read();
   const { log, setLevel } = createLogger(program.name, settings, program.logging);
   const known = new Set([configVariable, ...fields.map((field) => variableOf(field, envPrefix))]);
-  for (const variable of strayVariables({ env, envPrefix }, known)) log.warn({ variable }, 'no such option, ignored');
+  for (const variable of strayVariables({ env, envPrefix }, known)) log.warn({ variable }, 'ignored: no such option');
   await prepareEncryption(settings, log);
   const print = (line: string) => world.writeOut(`${line}\n`);
   const onEndedAtOnce = (listener: () => object) => {
@@ -91,7 +91,7 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   return (await command.run({ settings, operands, log, stop, serving, onEndedAtOnce, onReload, print })) ?? 0;
 }
 
-/** The command with the options that all commands have: those of its log and, if it has sockets, of encryption. */
+/** The command, plus the options that all commands have: logging and, if it has sockets, encryption. */
 export function withSharedOptions(command: Command): Command {
   const shared = { ...encryptionOptions(command.options), ...loggingOptions };
   return { ...command, options: command.options.safeExtend(shared) };
@@ -101,7 +101,7 @@ function flagOf(fields: readonly Field[], key: string): string {
   return fields.find((field) => field.key === key)?.flag ?? key;
 }
 
-/** The message alone, on one line. Only an error without a code, which is a bug of ours, shows where it happened. */
+/** The message alone, on one line. An error without a code is a bug of ours and keeps its stack. */
 function describe(error: unknown): string {
   if (isProjError(error)) return error.message.replaceAll(/\s*\n\s*/g, ' ');
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,4 +1,4 @@
-/** The typed services of the sample worker, shared by it and by those who call it. Bytes in, JSON out. */
+/** The typed services of the sample worker, shared with their callers. Bytes in, JSON out. */
 import { bytesCodec, defineService } from '@proj/frames/service';
 import type { Service } from '@proj/frames/service';
 import * as z from 'zod';
@@ -15,7 +15,7 @@ const digestReply = z.object({
 
 const textStatsReply = z.object({
   bytes: count,
-  /** Lines, a last one without line feed included. */
+  /** Lines, including a last one without line feed. */
   lines: count,
   /** Runs of bytes that are not ASCII white space. */
   words: count,
@@ -25,12 +25,12 @@ const textStatsReply = z.object({
   pid: count,
 });
 
-/** The SHA-256 digest of the request's bytes. `name` is what the service is called at the broker. */
+/** The SHA-256 digest of the request's bytes. `name` is the service's name at the broker. */
 export function digestService(name: string): Service<typeof anyBytes, typeof digestReply> {
   return defineService({ name, request: anyBytes, reply: digestReply, codec: { request: bytesCodec } });
 }
 
-/** Lines, words and the like of the request's bytes. `name` is what the service is called at the broker. */
+/** Counts lines, words and more in the request's bytes. `name` is the service's name at the broker. */
 export function textStatsService(name: string): Service<typeof anyBytes, typeof textStatsReply> {
   return defineService({ name, request: anyBytes, reply: textStatsReply, codec: { request: bytesCodec } });
 }

@@ -1,32 +1,32 @@
-/** Tells systemd how a service is doing: sd_notify(3), for units with `Type=notify`. Elsewhere it does nothing. */
+/** Reports the state of a service to systemd: sd_notify(3), for units with `Type=notify`. Does nothing elsewhere. */
 import { execFile } from 'node:child_process';
 import { every } from './periodic.js';
 
-/** What a service tells its manager. */
+/** What a service reports to its manager. */
 export interface ServiceManager {
-  /** It serves. From now on the manager also hears that it is alive, if the unit has `WatchdogSec=`. */
+  /** It is ready. From now on it also sends watchdog signals, if the unit has `WatchdogSec=`. */
   ready(): void;
-  /** It finishes its work and leaves. */
+  /** It is finishing its work and stopping. */
   stopping(): void;
 }
 
-/** What it needs of the process it runs in. */
+/** What it needs from its process. */
 interface Surroundings {
-  /** Runs a program and forgets it. */
+  /** Runs a program without waiting for it. */
   run(file: string, args: readonly string[]): void;
   /** Calls `action` every `intervalMs`, until the returned function is called. */
   every(intervalMs: number, action: () => void): () => void;
 }
 
 const here: Surroundings = {
-  // A manager that cannot be told starts the service again; nothing better can be done from here.
+  // If the manager cannot be reached, it restarts the service; we can do no better here.
   run: (file, args) => void execFile(file, args, () => undefined),
   every,
 };
 
 /**
- * The manager that started this process, by the variables it has set. Node has no datagram sockets of Unix, so `systemd-notify` carries each message: the
- * unit needs `NotifyAccess=all`. An event loop that turns is what counts as alive; the watchdog hears it twice in its time.
+ * The manager that started this process, according to its environment variables. Node has no Unix datagram sockets, so `systemd-notify` carries
+ * each message: the unit needs `NotifyAccess=all`. A running event loop counts as alive; the watchdog gets two signals per period.
  */
 export function serviceManager(
   env: Readonly<Record<string, string | undefined>>,

@@ -176,7 +176,7 @@ describe('readConfigFile', () => {
   });
 
   it.each([
-    ['a key that is no option', 'mpd: x', /^mpd in .*app\.yaml: no such option; allowed are mdp, liveness$/],
+    ['a key that is no option', 'mpd: x', /^mpd in .*app\.yaml: no such option; choose from mdp, liveness$/],
     ['a list', '- mdp', /^--config = ".*app\.yaml": must be a mapping/],
     ['what is not YAML', 'mdp: [1,', /^--config = ".*app\.yaml": must be YAML \(.+\)$/],
   ])('refuses %s', (_, source, line) => {

@@ -1,17 +1,17 @@
-/** Options from flags, environment and file, in that order of precedence, checked as one. */
+/** Options from flags, environment and file, in that order of precedence, validated together. */
 import { ProjError } from '@proj/transport';
 import type * as z from 'zod';
 import { fieldsOf, type Field } from './fields.js';
 
-/** Values of a configuration file, by the name of the flag. */
+/** Values of a configuration file, by flag name. */
 export interface ConfigFile {
   readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Where a program's options come from. */
+/** The sources of a program's options. */
 export interface Sources {
-  /** As the command line gave them, by key of the schema; absent when it did not. */
+  /** Values from the command line, by schema key; absent keys were not given. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Prefix of the program's environment variables, such as `PROJ_BROKER_`. */
@@ -21,7 +21,7 @@ export interface Sources {
 
 interface Origin {
   readonly value: unknown;
-  /** How a refusal names the place, such as `--liveness`. */
+  /** How an error message names the place, such as `--liveness`. */
   readonly name: string;
 }
 
@@ -31,8 +31,8 @@ export function variableOf(field: Pick<Field, 'flag'>, envPrefix: string): strin
 }
 
 /**
- * The options of a program with defaults filled in. Throws `OPTIONS_INVALID` whose message is one line that names each
- * refused option where it was set, its value and what is allowed.
+ * The options of a program, with defaults. Throws `OPTIONS_INVALID` with a one-line message that names each rejected option where it was set,
+ * its value and what is allowed.
  */
 export function resolveSettings<Schema extends z.ZodObject>(schema: Schema, sources: Sources): z.output<Schema> {
   const fields = new Map(fieldsOf(schema).map((field) => [field.key, field]));
@@ -49,7 +49,7 @@ export function resolveSettings<Schema extends z.ZodObject>(schema: Schema, sour
     const key = String(path[0] ?? '');
     const origin = origins.get(key);
     const field = fields.get(key);
-    // A check over several fields words its own message; every other refusal is worded by the field.
+    // A check over several fields has its own message; the field words all others.
     const must = field === undefined || code === 'custom' ? message : `must be ${field.allowed}`;
     const where = origin === undefined ? `--${field?.flag ?? ''} missing` : `${origin.name} = ${show(origin.value)}`;
     if (!refused.has(key)) refused.set(key, `${where}: ${must}`);
@@ -61,14 +61,14 @@ function originOf(field: Field, { flags, env, envPrefix, file }: Sources): Origi
   const flag = flags[field.key];
   if (flag !== undefined) return { value: read(field, flag), name: `--${field.flag}` };
   const variable = variableOf(field, envPrefix);
-  // Set but empty is how compose files and unit files spell "not set".
+  // Compose files and unit files spell "not set" as set but empty.
   if (env[variable] !== undefined && env[variable] !== '') return { value: read(field, env[variable]), name: variable };
   const value = file?.values[field.flag];
   if (value === undefined || value === null) return undefined;
   return { value: field.kind === 'list' ? split(value) : value, name: `${field.flag} in ${file?.path ?? ''}` };
 }
 
-/** Text as the field's kind reads it; text that does not read stays text and is refused with the words of the user. */
+/** The text, as the field's kind reads it. Text that cannot be read stays text and is rejected with the user's words. */
 function read(field: Field, value: unknown): unknown {
   if (field.kind === 'list') return split(value);
   if (typeof value !== 'string') return value;
@@ -87,7 +87,7 @@ function show(value: unknown): string {
   return JSON.stringify(Array.isArray(value) && value.length === 1 ? value[0] : value);
 }
 
-/** Environment variables that carry the program's prefix and set nothing: most likely misspelt. */
+/** Environment variables with the program's prefix that set nothing: most likely misspelled. */
 export function strayVariables(sources: Pick<Sources, 'env' | 'envPrefix'>, known: ReadonlySet<string>): string[] {
   // Kubernetes injects PREFIX_PORT... and PREFIX_SERVICE_... for a service of the program's name.
   const injected = new RegExp(`^${sources.envPrefix}(PORT|SERVICE_)`);

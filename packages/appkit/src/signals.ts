@@ -1,10 +1,10 @@
-/** How a program is told to stop: once to finish its work, twice to leave at once. And to read its settings again. */
+/** Signals: once to finish the work and stop, twice to stop at once. SIGHUP reloads the settings. */
 import { constants } from 'node:os';
 
 /** The reason of an aborted stop signal. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
-  /** Exit code of a program that was interrupted before it had a result: 128 and the signal's number. */
+  /** Exit code of a program interrupted before it had a result: 128 plus the signal's number. */
   readonly exitCode: number;
 
   constructor(cause: string, exitCode: number) {
@@ -13,17 +13,17 @@ export class Stopped extends Error {
   }
 }
 
-/** What the signals of this process mean to its program. */
+/** The signals of this process, as its program uses them. */
 export interface Signals {
-  /** Aborted by the first SIGTERM or SIGINT, or when the parent at the other end of an IPC channel is gone. */
+  /** Aborted by the first SIGTERM or SIGINT, or when the parent at the other end of an IPC channel has gone. */
   readonly stop: AbortSignal;
-  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once: to say what is dropped. */
+  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once, to report what is dropped. */
   onEndedAtOnce(listener: (signal: string) => void): void;
-  /** Calls `listener` on each SIGHUP, which from then on does not end the process. */
+  /** Calls `listener` on each SIGHUP, which then no longer ends the process. */
   onHangup(listener: () => void): void;
 }
 
-/** Listens to the signals of this process. The second SIGTERM or SIGINT ends it at once with 128 and the signal's number. */
+/** Listens to the signals of this process. The second SIGTERM or SIGINT ends it at once with 128 plus the signal's number. */
 export function processSignals(): Signals {
   const controller = new AbortController();
   const lastWords = new Set<(signal: string) => void>();
@@ -38,7 +38,7 @@ export function processSignals(): Signals {
       process.exit(exitCode);
     });
   }
-  if (process.connected) process.once('disconnect', () => controller.abort(new Stopped('the end of its parent', 1)));
+  if (process.connected) process.once('disconnect', () => controller.abort(new Stopped('the exit of its parent', 1)));
   return {
     stop: controller.signal,
     onEndedAtOnce: (listener) => void lastWords.add(listener),

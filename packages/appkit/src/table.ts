@@ -1,12 +1,12 @@
 /** Rows of text for people. */
 
-/** A column of a table: its heading and the cell of a row. A column of numbers, written or not, is set flush right. */
+/** A column of a table: its heading and the cell of a row. Columns of numbers are right-aligned. */
 export interface Column<Row> {
   readonly heading: string;
   readonly cell: (row: Row) => string | number;
 }
 
-/** The rows as lines of aligned columns under their headings. */
+/** The rows as lines of aligned columns below their headings. */
 export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const right = columns.map(({ cell }) => rows.length > 0 && rows.every((row) => isNumeric(cell(row))));
   const cells = [

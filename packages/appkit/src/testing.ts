@@ -1,16 +1,16 @@
-/** For tests: the built programs of this repository, started and ended. */
+/** For tests: runs the built programs of this repository. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ChildProgram } from './child.js';
 
-/** False where zeromq is not installed: `vitest.shared.ts` sets the variable. */
+/** False if zeromq is not installed: `vitest.shared.ts` sets the variable. */
 export const HAS_LIBZMQ = process.env['PROJ_LIBZMQ'] !== '0';
 
 /** The transports that programs can be tested with. */
 export const TRANSPORTS = HAS_LIBZMQ ? (['zmq', 'zmtp'] as const) : (['zmtp'] as const);
 
-/** Pairs of transports, one for each side. */
+/** Pairs of transports, one per side. */
 export const PAIRS = HAS_LIBZMQ
   ? ([
       ['zmtp', 'zmtp'],
@@ -19,26 +19,26 @@ export const PAIRS = HAS_LIBZMQ
     ] as const)
   : ([['zmtp', 'zmtp']] as const);
 
-/** What a program that has ended leaves behind. */
+/** The result of a finished program. */
 export interface Outcome {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What makes a broker bind nothing that another test may want. */
+/** Options that keep a broker from binding ports that another test may want. */
 const FREE_PORTS = [
   ...['mdp', 'ppp-frontend', 'ppp-backend'],
   ...['emqp-frontend', 'emqp-backend', 'emqp-admin', 'emqp-publish', 'emqp-subscribe'],
 ].flatMap((option) => [`--${option}`, 'tcp://127.0.0.1:*']);
 
-/** Variables a program is started with: ours, without what would set options. */
+/** The environment of started programs: ours, without variables that would set options. */
 function plainEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('PROJ_'));
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
-/** Counts records of a program from now on; what it returns resolves when there were so many. */
+/** Counts records of a program from now on. The returned function resolves once there were that many. */
 function counter(child: ChildProgram, msg: string): (count: number) => Promise<void> {
   let seen = 0;
   const waiting = new Set<() => void>();
@@ -64,13 +64,13 @@ export function programPath(app: string): string {
   return fileURLToPath(new URL(`../../../apps/${app}/dist/main.js`, import.meta.url));
 }
 
-/** The page of `docs/guide` that has every option of a program: its README is one screen. */
+/** The page of `docs/guide` with every option of a program; its README is only one screen. */
 function guideOf(app: string): string {
   const path = app === 'demo' ? 'apps/demo/README' : app === 'cli' ? 'docs/guide/proj' : `docs/guide/proj-${app}`;
   return readFileSync(new URL(`../../../${path}.md`, import.meta.url), 'utf8');
 }
 
-/** Flags that the help of a program, or of its commands, has and its guide does not. */
+/** Flags that appear in the help of a program or its commands but not in its guide. */
 export async function undocumentedFlags(app: string, commands: readonly string[] = []): Promise<string[]> {
   const guide = guideOf(app);
   const programs = new Programs();
@@ -83,10 +83,10 @@ export async function undocumentedFlags(app: string, commands: readonly string[]
   return flags.filter((flag) => !new RegExp(`\`--(no-)?${flag}[ \`]`).test(guide));
 }
 
-/** A broker that listens. */
+/** A listening broker. */
 export interface StartedBroker {
   readonly broker: ChildProgram;
-  /** Where Majordomo is. */
+  /** The Majordomo endpoint. */
   readonly endpoint: string;
   /** By the name of the option. */
   readonly endpoints: Readonly<
@@ -102,7 +102,7 @@ export interface StartedBroker {
       string
     >
   >;
-  /** Resolves when so many workers in all, each service and conversation for itself, have registered since the start. */
+  /** Resolves once this many workers in total have registered since the start; each service and conversation counts. */
   registered(count: number): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ export interface StartedBroker {
 export class Programs {
   readonly #started: ChildProgram[] = [];
 
-  /** Starts a program that stays, with logs as JSON. */
+  /** Starts a long-running program with a JSON log. */
   start(app: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProgram {
     const all = [...args, '--log-format', 'json'];
     const child = new ChildProgram(app, programPath(app), all, plainEnvironment(env));
@@ -118,7 +118,7 @@ export class Programs {
     return child;
   }
 
-  /** A broker on free ports, and where its protocols are; resolves when it listens. */
+  /** Starts a broker on free ports and resolves to its endpoints once it listens. */
   async startBroker(...args: readonly string[]): Promise<StartedBroker> {
     const broker = this.start('broker', [...FREE_PORTS, ...args]);
     const count = counter(broker, 'worker-ready');
@@ -126,7 +126,7 @@ export class Programs {
     return { broker, endpoint: endpoints.mdp, endpoints, registered: count };
   }
 
-  /** Runs a program to its end with `input` as its standard input. */
+  /** Runs a program to its end, with `input` on its standard input. */
   async run(
     app: string,
     args: readonly string[],
@@ -138,7 +138,7 @@ export class Programs {
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
-    // A program that refuses its flags does not wait for its input.
+    // A program that rejects its flags does not wait for its input.
     child.stdin.on('error', () => undefined).end(input);
     return await new Promise((resolve, reject) => {
       child.once('error', reject).once('close', (code) => {
@@ -147,7 +147,7 @@ export class Programs {
     });
   }
 
-  /** Ends whatever still runs. */
+  /** Ends all programs still running. */
   async end(): Promise<void> {
     await Promise.all(
       this.#started.splice(0).map((child) => {

@@ -1,4 +1,4 @@
-/** Each message that passes a program's sockets, of any protocol, as one line of its log at level trace. */
+/** Logs each message that passes a program's sockets, of any protocol, as one line at level trace. */
 import { latin1, totalBytes } from '@proj/frames';
 import { deriveTransport } from '@proj/transport';
 import type { Peer, PortListener, PublisherPort, SocketPort, Transport } from '@proj/transport';
@@ -6,7 +6,7 @@ import { DECODERS } from './decoders.js';
 import type { Command, Frames, ProtocolName, Reader } from './decoders.js';
 import type { Logger } from './logging.js';
 
-/** The fields of a message's line. Ids that are bytes appear in hex, unless they are printable and no routing ids. */
+/** The fields of a message's line. Binary ids appear in hex, unless they are printable and not routing ids. */
 function traceFields(readers: readonly Reader[], peer: Peer | undefined, frames: Frames): object {
   const commands = readers.map(({ decode }) => decode(frames));
   const command = commands.find(({ kind }) => kind !== 'malformed') ?? commands[0] ?? { kind: 'unknown' };
@@ -22,7 +22,7 @@ function traceFields(readers: readonly Reader[], peer: Peer | undefined, frames:
   };
 }
 
-/** What tells a request from others: its number in the protocol, or, in MDP and PPP, which have none, its client. */
+/** Identifies a request: its number in the protocol or, in MDP and PPP, which have none, its client. */
 function idOf(command: Command, peer: Peer | undefined): string | undefined {
   const { uuid, id, key, client, addresses } = command;
   const number = uuid ?? id ?? key;
@@ -43,8 +43,8 @@ function hex(bytes: Uint8Array): string {
 }
 
 /**
- * A transport that logs each message of its routers, dealers and publishers while the log's level is trace, which may change at any time.
- * At other levels it costs one question per message.
+ * A transport that logs each message of its routers, dealers and publishers while the log level is trace, which may change at any time. At other
+ * levels it costs one check per message.
  */
 export function traced(transport: Transport, log: Logger, protocol: ProtocolName): Transport {
   let sockets = 0;
@@ -68,7 +68,7 @@ export function traced(transport: Transport, log: Logger, protocol: ProtocolName
 
 type Say = (direction: 'in' | 'out', peer: Peer | undefined, frames: Frames) => void;
 
-/** Replaces two methods of the port itself, so that calls of the others cost nothing more. */
+/** Replaces two methods of the port itself, so that its other methods cost nothing extra. */
 function tracedPort(port: SocketPort, say: Say): SocketPort {
   const start = port.start.bind(port);
   const send = port.send.bind(port);

@@ -7,19 +7,19 @@ import { oneOf } from './fields.js';
 
 const TRANSPORTS = { zmq: zmqTransport, zmtp: zmtpTransport };
 
-/** The option `--transport` of a program. Peers notice no difference. */
+/** The option `--transport` of a program. Makes no difference to peers. */
 export function transportOption() {
   return oneOf(['zmtp', 'zmq'])
     .default('zmtp')
     .describe('socket implementation: ZMTP in TypeScript, or libzmq, which limits peers less');
 }
 
-/** The sockets, clock and randomness of this process, encrypted if its command says so. */
+/** The sockets, clock and randomness of this process, with the command's encryption. */
 export function processTransport(kind: keyof typeof TRANSPORTS = 'zmtp'): Transport {
   return encrypted(TRANSPORTS[kind](), kind);
 }
 
-/** The same for messages without replies: one that finds no connection counts as not sent, or delays `close`. */
+/** The same for messages without replies: one without a connection counts as not sent, or delays `close`. */
 export function unansweredTransport(kind: keyof typeof TRANSPORTS): Transport {
   return encrypted(kind === 'zmq' ? zmqTransport({ connectedOnly: true }) : zmtpTransport(), kind);
 }

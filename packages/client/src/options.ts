@@ -1,4 +1,4 @@
-/** Option fields that mean the same for a client of any protocol: defaults, bounds, checks. */
+/** Option fields that clients of all protocols share: defaults, bounds, checks. */
 import {
   abortSignal,
   curveOfClient,
@@ -20,16 +20,16 @@ export const linger = withDefault(duration(0), 1000);
 /** A count of at least 1. */
 export const count = integer(1);
 
-/** Where to connect. */
+/** An endpoint to connect to. */
 export const endpoint = endpointOf('expected an endpoint such as tcp://127.0.0.1:5555');
 
-/** Fields of a client that have the same default everywhere. */
+/** Client fields with the same default in every protocol. */
 export const clientFields = {
   /** Silence after which a request is sent again, restarted by each partial reply. 1 ms to a day, default 2500 (the Guide). */
   timeoutMs: withDefault(milliseconds, 2500),
-  /** Sends of one request in all, the first included. 1 to 1000; default 3 (the Guide). */
+  /** Total number of sends per request, including the first. 1 to 1000; default 3 (the Guide). */
   tries: withDefault(integer(1, 1000), 3),
-  /** Requests open at a time, each on a socket of its own. 1 to 1000; default 8. */
+  /** Open requests at a time, each on its own socket. 1 to 1000; default 8. */
   sockets: withDefault(integer(1, 1000), 8),
   /** Calls that may wait for a socket; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000 (the Guide's mdclient2). */
   waitingMax: withDefault(integer(0, 10_000_000), 100_000),
@@ -39,7 +39,7 @@ export const clientFields = {
   maxMessageBytes: withDefault(integer(1024), 67_108_864),
   /** CURVE: encrypts, and authenticates client and server to each other. Default: neither. */
   curve: z.optional(curveOfClient),
-  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
+  /** Sockets and time. Default: ZMTP in TypeScript. */
   transport: z.optional(transportOfClient),
   /** OpenTelemetry: a span for each call, see docs/TRACING.md. Default: none. */
   tracing: z.optional(tracingOption),
@@ -49,21 +49,21 @@ export const clientFields = {
 export const requestFields = {
   /** Overrides the client's `timeoutMs`. 1 ms to a day. */
   timeoutMs: z.optional(milliseconds),
-  /** Overrides the client's `tries`: sends in all. 1 to 1000. */
+  /** Overrides the client's `tries`: total number of sends. 1 to 1000. */
   tries: z.optional(integer(1, 1000)),
-  /** The same, without the first send: `tries` - 1. 0 to 999. Give only one of the two. */
+  /** The same without the first send: `tries` - 1. 0 to 999. Set only one of the two. */
   retries: z.optional(integer(0, 999)),
   /** Ends the call with the signal's reason. The request may still be executed. */
   signal: z.optional(abortSignal),
 };
 
-/** The limits that a call sets itself. */
+/** A call's own limits. */
 type OwnLimits = { readonly [Field in keyof typeof requestFields]?: z.output<(typeof requestFields)[Field]> };
 
-/** The check that a call counts its sends in one way only. */
+/** Checks that a call sets only one of `tries` and `retries`. */
 export function checkTries({ tries, retries }: OwnLimits, context: z.core.$RefinementCtx): void {
   if (tries === undefined || retries === undefined) return;
-  const message = 'tries (sends in all) and retries (sends after the first) exclude each other: give one of them';
+  const message = 'tries (all sends) and retries (sends after the first) exclude each other: set only one of them';
   context.addIssue({ code: 'custom', path: ['retries'], message });
 }
 
@@ -74,7 +74,7 @@ export interface CallLimits {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The call's own limits, and the client's for the rest. */
+/** The call's own limits, with the client's for the rest. */
 export function callLimits(client: { readonly timeoutMs: number; readonly tries: number }, own: OwnLimits): CallLimits {
   const { timeoutMs = client.timeoutMs, tries, retries, signal } = own;
   return { timeoutMs, tries: tries ?? (retries === undefined ? client.tries : retries + 1), signal };

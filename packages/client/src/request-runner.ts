@@ -1,4 +1,7 @@
-/** Runs the engine of a client over request sockets: callers and signals on one side, sockets on the other. All decisions are the engine's. No protocol. */
+/**
+ * Runs a client's engine over request sockets: callers and signals on one side, sockets on the other. All decisions are the engine's. Knows no
+ * protocol.
+ */
 import { ProjError, SessionHost, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { ReplyBuffer } from '@proj/transport/service';
@@ -17,18 +20,18 @@ import type {
   RequestNote,
 } from './shared/events.js';
 
-/** What a client of one protocol plugs in. */
+/** What one protocol's client supplies. */
 export interface RequestProgram<Request, Message, Reply extends object, Reason extends string> {
   readonly engine: Engine<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
   encode(request: Request): readonly Uint8Array[];
-  /** Total: bytes that are no message become a value. */
+  /** Total: bytes that are not a message become a value. */
   decode(frames: readonly Uint8Array[]): Message;
-  /** What error messages call the request, such as `service "echo"`. */
+  /** The request's name in error messages, such as `service "echo"`. */
   describe(request: Request): string;
-  /** The part of a reply that is the caller's. */
+  /** The part of a reply that the caller gets. */
   bodyOf(reply: Reply): readonly Uint8Array[];
   onNote(note: RequestNote<Reason>): void;
-  /** A handshake of CURVE has failed; it is tried again. */
+  /** A CURVE handshake failed; it will be retried. */
   onRefused(refusal: HandshakeRefusal): void;
 }
 
@@ -37,21 +40,21 @@ export interface RequestRunnerOptions {
   /** Default: ZMTP in TypeScript. */
   readonly transport: Transport | undefined;
   readonly port: PortOptions;
-  /** Calls that may come before the transport is loaded. */
+  /** Limit of calls before the transport is loaded. */
   readonly earlyMax: number;
 }
 
-/** A call as the facade orders it. */
+/** A call, as the facade starts it. */
 export interface RequestCall<Request> extends Pick<CallTerms<Request>, 'request' | 'timeoutMs' | 'tries'> {
   /** Ends the call with the signal's reason. */
   readonly signal: AbortSignal | undefined;
-  /** Hears of each send and of partial replies. */
+  /** Called for each send and each partial reply. */
   readonly trace: TracedCall | undefined;
 }
 
-/** Takes the outcome of one call. */
+/** Receives the outcome of one call. */
 interface Outcome {
-  /** Takes one of several replies; false when there is no room for it. */
+  /** Adds one of several replies; false if there is no room for it. */
   partial(frames: Buffer[]): boolean;
   final(frames: Buffer[]): void;
   fail(error: unknown): void;
@@ -70,7 +73,7 @@ const accept = (): boolean => true;
 const nothing = (): void => undefined;
 const NOTHING_KNOWN: Unanswered = { words: '', details: {} };
 
-/** Opens the engine's sockets, carries replies to callers, turns failures into errors. */
+/** Opens the engine's sockets, delivers replies to callers, converts failures to errors. */
 export class RequestRunner<Request, Message, Reply extends object, Reason extends string> {
   readonly #program: RequestProgram<Request, Message, Reply, Reason>;
   readonly #options: RequestRunnerOptions;
@@ -100,7 +103,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     );
   }
 
-  /** The final reply; partial ones only show life. Rejects with a `ProjError` or, aborted, with the signal's reason. */
+  /** The final reply; partial ones only show life. Rejects with a `ProjError` or, if aborted, with the signal's reason. */
   request(call: RequestCall<Request>): Promise<Buffer[]> {
     return new Promise((resolve, reject) => {
       this.#begin(call, { partial: accept, final: resolve, fail: reject });
@@ -108,8 +111,8 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
   }
 
   /**
-   * Partial replies as they come, the final one as the return value. The call begins with the first `next()` and ends with
-   * the iterator: leaving early aborts it. If the buffer runs full, the reader gets `QUEUE_FULL` after its contents.
+   * Partial replies as they arrive, with the final one as the return value. The call begins with the first `next()` and ends with the iterator:
+   * leaving early aborts it. If the buffer overflows, the reader gets `QUEUE_FULL` after its contents.
    */
   async *stream(call: RequestCall<Request>, bounds: ReplyBufferOptions): AsyncGenerator<Buffer[], Buffer[], undefined> {
     const buffer = new ReplyBuffer(bounds);
@@ -132,7 +135,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     return (this.#closing ??= this.#close());
   }
 
-  /** `bounds`: of a stream's buffer. */
+  /** `bounds`: the bounds of a stream's buffer. */
   #begin(order: RequestCall<Request>, outcome: Outcome, bounds?: ReplyBufferOptions): number {
     const { request, timeoutMs, tries, signal, trace } = order;
     const id = ++this.#lastId;
@@ -161,7 +164,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     });
   }
 
-  /** Ends the call for the engine and returns its caller; `undefined` if it is over already. */
+  /** Ends the call for the engine and returns its caller; `undefined` if it has already ended. */
   #abort(id: number): Caller<Request> | undefined {
     const caller = this.#take(id);
     if (caller !== undefined) this.#host.dispatch({ kind: 'abort', id });
@@ -181,7 +184,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
         this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#options.port });
         break;
       case 'close':
-        // An unsent request must not go out after its call has ended.
+        // An unsent request must not be sent after its call has ended.
         this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
@@ -216,7 +219,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     caller.outcome.fail(
       new ProjError(
         'QUEUE_FULL',
-        `${subject}: the reader is too slow: ${waiting} wait for it (options streamBufferMax, streamBufferMaxBytes)`,
+        `${subject}: the reader is too slow: ${waiting} are unread (options streamBufferMax, streamBufferMaxBytes)`,
       ),
     );
   }
@@ -251,9 +254,9 @@ function explain(code: RequestFailure, endpoints: readonly string[], totalMs: nu
     case 'TIMEOUT':
       return `no answer to ${tried}`;
     case 'PEER_LOST':
-      return `no further answer after partial ones, so it is not sent again; ${tried}`;
+      return `no further reply after partial ones, so it was not sent again; ${tried}`;
     case 'QUEUE_FULL':
-      return 'too many calls wait for a socket (option waitingMax)';
+      return 'too many calls are waiting for a socket (option waitingMax)';
     case 'UNREACHABLE':
       return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
     case 'CLOSED':

@@ -1,16 +1,16 @@
-/** Subscriptions of a client: a SUB socket each, and a reader that may be slower than the network. No protocol. */
+/** Subscriptions of a client: one SUB socket each, and a reader that may be slower than the network. Knows no protocol. */
 import { totalBytes } from '@proj/frames';
 import { BoundedBuffer, ProjError } from '@proj/transport';
 import type { Departures, HandshakeRefusal, Legality, PortOptions, SubscriberPort, Transport } from '@proj/transport';
 import { onAbort } from './shared/on-abort.js';
 
-/** What a message has besides its own fields when it is read. */
+/** Added to a message's own fields when it is read. */
 export interface Heard {
-  /** How many messages right before this one were dropped because the reader was too slow; usually 0. */
+  /** Number of messages dropped just before this one because the reader was too slow; usually 0. */
   readonly missed: number;
 }
 
-/** Bounds of the messages that wait for the reader. */
+/** Bounds of the unread messages. */
 export interface SubscriptionLimits {
   readonly bufferMax: number;
   /** See `BufferBounds`. */
@@ -18,16 +18,16 @@ export interface SubscriptionLimits {
 }
 
 interface SubscriptionListener {
-  /** A message was dropped. `first`: nothing was dropped since the last read. */
+  /** A message was dropped. `first`: the first since the last read. */
   onMissed(first: boolean): void;
-  /** Nothing more will be delivered. Once. */
+  /** Nothing more will be delivered. Called once. */
   onEnd(): void;
 }
 
 /**
- * An async iterator over what was published since. It ends when the reader leaves the loop or calls `return`, with the client, or
- * with the signal's reason. Publishers cannot be slowed down: when too many messages wait, the oldest is dropped, and the next one
- * read says how many were.
+ * An async iterator over messages published from now on. Ends when the reader leaves the loop or calls `return`, when the client closes, or with
+ * the signal's reason. Publishers cannot be slowed down: if too many messages are unread, the oldest is dropped, and the next one read has the
+ * count.
  */
 export class Subscription<Message extends object>
   implements AsyncIterableIterator<Message & Heard, undefined>, AsyncDisposable
@@ -36,19 +36,19 @@ export class Subscription<Message extends object>
   readonly #listener: SubscriptionListener;
   #missed = 0;
 
-  /** @internal Use `subscribe` of a client. */
+  /** @internal Use the client's `subscribe`. */
   constructor({ bufferMax, bufferMaxBytes }: SubscriptionLimits, listener: SubscriptionListener) {
     this.#waiting = new BoundedBuffer({ itemsMax: bufferMax, bytesMax: bufferMaxBytes });
     this.#listener = listener;
   }
 
-  /** True once nothing more will come. */
+  /** True once nothing more will arrive. */
   get over(): boolean {
     return this.#waiting.over;
   }
 
   async next(): Promise<IteratorResult<Message & Heard, undefined>> {
-    // While a reader waits nothing is dropped, so this is what was missed before the message it gets.
+    // While a reader waits nothing is dropped, so these were missed before the message it gets.
     const missed = this.#missed;
     this.#missed = 0;
     const { done, value } = await this.#waiting.next();
@@ -70,13 +70,13 @@ export class Subscription<Message extends object>
     await this.return();
   }
 
-  /** @internal Takes a message of so many bytes. */
+  /** @internal Adds a message of this many bytes. */
   deliver(message: Message, bytes: number): void {
     for (let dropped = this.#waiting.displace(message, bytes); dropped > 0; dropped--)
       this.#listener.onMissed(this.#missed++ === 0);
   }
 
-  /** @internal Nothing more comes, and waiting messages are dropped; with an error, the next read rejects. */
+  /** @internal Ends it and drops unread messages; with an error, the next read rejects. */
   end(failure?: { readonly error: unknown }): void {
     if (this.over) return;
     this.#waiting.end(failure);
@@ -85,7 +85,7 @@ export class Subscription<Message extends object>
   }
 }
 
-/** What happens to a subscription, and what its client does about it. It ends when its reader leaves, its signal aborts or its client closes. */
+/** The state of a subscription, and what its client does about it. It ends when its reader leaves, its signal aborts or its client closes. */
 export const SUBSCRIPTION_LEGALITY: Legality<
   'opening' | 'listening' | 'over',
   'transport loaded' | 'message' | 'socket failed' | 'end',
@@ -108,17 +108,17 @@ export const SUBSCRIPTION_LEGALITY: Legality<
 
 type SubscriptionEvent = keyof (typeof SUBSCRIPTION_LEGALITY)['over'];
 
-/** Where a client's subscriptions listen, and whom they tell. */
+/** A client's settings and callbacks for its subscriptions. */
 export interface SubscriptionSource<Message extends object> {
-  /** What error messages call it. */
+  /** Its name in error messages. */
   readonly subject: string;
   readonly endpoints: readonly string[];
   readonly port: PortOptions;
   load(): Promise<Transport>;
-  /** A message as it was published; `undefined` for what is none. */
+  /** A published message; `undefined` if it is not valid. */
   read(frames: Uint8Array[]): Message | undefined;
   onRefused(refusal: HandshakeRefusal): void;
-  /** A reader is too slow. Once until it reads again. */
+  /** A reader is too slow. Called once until it reads again. */
   onMissed(subscription: Subscription<Message>): void;
 }
 
@@ -127,26 +127,26 @@ export interface SubscriptionRequest<Message extends object> {
   readonly prefixes: readonly Uint8Array[];
   readonly limits: SubscriptionLimits;
   readonly signal: AbortSignal | undefined;
-  /** Whether the message is meant: a prefix matches longer names, too. Default: all are. */
+  /** Whether the message is wanted, because a prefix also matches longer names. Default: all are. */
   wants?(message: Message): boolean;
 }
 
-/** All subscriptions of one client. Each has a socket of its own until it ends. */
+/** All subscriptions of one client. Each has its own socket until it ends. */
 export class ClientSubscriptions<Message extends object> {
   /** Totals since construction. */
   readonly totals = { received: 0, missed: 0, unreadable: 0 };
   readonly #source: SubscriptionSource<Message>;
   readonly #departures: Departures;
-  /** With the socket of each, once it is open. */
+  /** Each with its socket, once it is open. */
   readonly #open = new Map<Subscription<Message>, SubscriberPort | undefined>();
 
-  /** `departures`: gets the sockets that are no longer needed. */
+  /** `departures`: takes over sockets that are no longer needed. */
   constructor(source: SubscriptionSource<Message>, departures: Departures) {
     this.#source = source;
     this.#departures = departures;
   }
 
-  /** Listens from now on. */
+  /** Subscribes from now on. */
   subscribe(request: SubscriptionRequest<Message>): Subscription<Message> {
     const { limits, signal } = request;
     let release: (() => void) | undefined;

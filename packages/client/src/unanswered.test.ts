@@ -64,8 +64,8 @@ const CALLERS: Record<string, (settings: Settings) => Caller> = {
 };
 /** What is asked instead where nothing is known. */
 const QUESTIONS: Record<string, RegExp> = {
-  'NFP job': /; is a broker there, and does it take clients without a key\?$/,
-  'NFP question': /; is a broker there, and does it take clients without a key\?$/,
+  'NFP job': /; is a broker there, and does it accept clients without a key\?$/,
+  'NFP question': /; is a broker there, and does it accept clients without a key\?$/,
   'EMQP job': /; is a broker there\?$/,
   'PZQ message': /; is a queue there\?$/,
 };
@@ -109,7 +109,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
     const world = new ClientWorld();
     await silentRouter(world, A);
     const error = await outcome(world, name);
-    expect(error.message).toMatch(new RegExp(`; ${A}: connected, but no answer came$`));
+    expect(error.message).toMatch(new RegExp(`; ${A}: connected, but it did not answer$`));
     expect(error.details).toMatchObject({ connected: [A] });
     expect(error.details).not.toHaveProperty('unmet');
   });
@@ -141,7 +141,7 @@ it('the TIMEOUT of a result says that the job was accepted, and names the broker
   const error = await stage.settle(result.catch((error: unknown) => error));
   expect(error).toMatchObject({
     code: 'TIMEOUT',
-    message: `job for queue "q": accepted, but no result within 1000 ms (${A}, ${B}); ${A}: connected, but no answer came`,
+    message: `job for queue "q": accepted, but no result within 1000 ms (${A}, ${B}); ${A}: connected, but it did not answer`,
   });
 });
 
@@ -169,7 +169,7 @@ describe('on sockets, a TIMEOUT', () => {
     router.start(IGNORED);
     const silent = await messages(endpoint);
     await router.close();
-    for (const message of silent) expect(message).toContain(`; ${endpoint}: connected, but no answer came`);
+    for (const message of silent) expect(message).toContain(`; ${endpoint}: connected, but it did not answer`);
   });
 
   it('names the endpoint whose name was not found', async () => {

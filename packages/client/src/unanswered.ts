@@ -1,23 +1,23 @@
-/** What a TIMEOUT says about the endpoints: which could not be reached, and why, and which are connected but silent. No protocol. */
+/** What a TIMEOUT says about the endpoints: which could not be reached, and why, and which are connected but silent. Knows no protocol. */
 import type { SessionHost } from '@proj/transport';
 import { explainRefusal } from '@proj/transport/curve';
 
-/** An endpoint that was not reached, or did not let us in. */
+/** An endpoint that could not be reached, or that refused us. */
 interface UnmetEndpoint {
   readonly endpoint: string;
-  /** The system's words, or why the handshake failed. */
+  /** The system's message, or why the handshake failed. */
   readonly reason: string;
 }
 
-/** For the message of a `TIMEOUT`, and for its `details`. */
+/** For the message and the `details` of a `TIMEOUT`. */
 export interface Unanswered {
   /** For the end of the message; begins with `; ` unless it is empty. */
   readonly words: string;
-  /** Empty lists are left out. */
+  /** Without empty lists. */
   readonly details: { readonly unmet?: readonly UnmetEndpoint[]; readonly connected?: readonly string[] };
 }
 
-/** What is known of these endpoints. If that is nothing, the words are `question`. */
+/** What is known of these endpoints; if nothing, the text is `question`. */
 export function unanswered(
   host: Pick<SessionHost<never, never>, 'unmet' | 'met'>,
   endpoints: readonly string[],
@@ -30,7 +30,7 @@ export function unanswered(
   const connected = host.met(endpoints);
   const facts = [
     ...unmet.map(({ endpoint, reason }) => `; ${endpoint}: ${reason}`),
-    ...connected.map((endpoint) => `; ${endpoint}: connected, but no answer came`),
+    ...connected.map((endpoint) => `; ${endpoint}: connected, but it did not answer`),
   ];
   return {
     words: facts.length === 0 && question !== '' ? `; ${question}` : facts.join(''),

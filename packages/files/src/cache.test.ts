@@ -167,7 +167,10 @@ describe('deleting', () => {
   it('keeps held files, and says so', async () => {
     const cache = cacheOf();
     await cache.fetch('nf://a', sourceOf('x'));
-    expect(await cache.delete('*')).toMatchObject({ deleted: [], errors: [expect.stringContaining('a job needs it')] });
+    expect(await cache.delete('*')).toMatchObject({
+      deleted: [],
+      errors: [expect.stringContaining('a job is using it')],
+    });
     expect(await files()).toEqual(['a']);
   });
 });

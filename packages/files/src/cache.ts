@@ -13,21 +13,21 @@ const PART = '.fetching';
 
 /** Options of {@link FileCache}. */
 export interface FileCacheOptions {
-  /** The folder, for this cache alone; made when the first file comes. */
+  /** The folder, used by this cache alone; created with the first file. */
   readonly folder: string;
-  /** Most bytes of all files, fetches under way included. At least 1. */
+  /** Limit of all files together, including fetches under way. Bytes, at least 1. */
   readonly maxBytes: number;
 }
 
-/** Where a file comes from. */
+/** The source of a file. */
 export interface FileSource {
-  /** The file as it is now. Rejects if there is none. */
+  /** The current version of the file. Rejects if there is none. */
   details(): Promise<FileDetails>;
   /** All of its bytes, in order. */
   chunks(details: FileDetails): AsyncIterable<Uint8Array>;
 }
 
-/** A file that stays in place until it is released. */
+/** A file that stays in place until released. */
 export interface HeldFile {
   readonly path: string;
   /** Idempotent. */
@@ -48,8 +48,8 @@ interface Entry {
 }
 
 /**
- * `nf://a/b.txt` is `a/b.txt` in the folder, also after a restart. Each use compares it with the source, by size and MD5, and fetches it
- * again if it differs. When room is needed, files that are not held leave, least recently used first.
+ * `nf://a/b.txt` is cached as `a/b.txt` in the folder and survives restarts. Each use compares it with the source by size and MD5, and fetches
+ * it again if it differs. To make room, files that are not held are deleted, least recently used first.
  */
 export class FileCache {
   readonly #folder: string;
@@ -57,7 +57,7 @@ export class FileCache {
   readonly #files: Files;
   /** By relative path, least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  /** One fetch of a file at a time. */
+  /** One fetch per file at a time. */
   readonly #underWay = new Map<string, Promise<unknown>>();
   #bytes = 0;
   #opened: Promise<void> | undefined;
@@ -68,14 +68,14 @@ export class FileCache {
     this.#files = new Files({ folder });
   }
 
-  /** Bytes on the disk and in fetches under way. */
+  /** Bytes on disk and in fetches under way. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * The file of this url, as the source has it now. Rejects with `OPTIONS_INVALID` (no url of a file), `QUEUE_FULL` (no room beside
-   * files that are held), `PROTOCOL_REMOTE` (not the bytes that were announced), `UNAVAILABLE` (the disk) or as the source does.
+   * The current version of this url's file. Rejects with `OPTIONS_INVALID` (not a file url), `QUEUE_FULL` (no room beside held files),
+   * `PROTOCOL_REMOTE` (not the announced bytes), `UNAVAILABLE` (the disk), or as the source does.
    */
   async fetch(url: string, source: FileSource): Promise<HeldFile> {
     const path = pathOf(url);
@@ -103,7 +103,7 @@ export class FileCache {
     for (const [path, { holders }] of [...this.#entries]) {
       if (!fits(path) && !parentsOf(path).some(fits)) continue;
       const full = join(this.#folder, path);
-      if (holders > 0) result.errors.push(`Failed to delete ${full}: a job needs it`);
+      if (holders > 0) result.errors.push(`Failed to delete ${full}: a job is using it`);
       else if (await this.#remove(path)) result.deleted.push(full);
       else result.errors.push(`Failed to delete ${full}`);
     }
@@ -113,7 +113,7 @@ export class FileCache {
   async #fetch(path: string, url: string, source: FileSource): Promise<HeldFile> {
     const details = await source.details();
     const known = this.#entries.get(path);
-    // It may have had to leave while it was compared.
+    // It may have been deleted during the comparison.
     if (known?.bytes === details.size && (await this.#isSame(path, details)) && this.#entries.get(path) === known)
       return this.#hold(path, known);
     const { size: bytes } = details;
@@ -147,7 +147,7 @@ export class FileCache {
     return { path: join(this.#folder, path), release };
   }
 
-  /** Reserves the bytes, and removes what must leave for them. */
+  /** Reserves the bytes and deletes files to make room. */
   async #makeRoom(path: string, bytes: number): Promise<void> {
     this.#bytes += bytes;
     for (const [other, { holders }] of [...this.#entries]) {
@@ -157,7 +157,7 @@ export class FileCache {
     if (this.#bytes <= this.#maxBytes) return;
     this.#bytes -= bytes;
     const [url, needed] = [urlOf(path), this.#bytes];
-    const text = `file ${url} of ${bytes} bytes: no room, since ${needed} of ${this.#maxBytes} bytes are needed by others`;
+    const text = `file ${url} of ${bytes} bytes: no room, because ${needed} of ${this.#maxBytes} bytes are in use`;
     throw new ProjError('QUEUE_FULL', text);
   }
 
@@ -181,7 +181,7 @@ export class FileCache {
       if (bytes !== details.size || hash.digest('hex') !== details.md5)
         throw new ProjError(
           'PROTOCOL_REMOTE',
-          `file ${url}: what came is not the ${details.size} bytes with MD5 ${details.md5} that were announced; was it changed meanwhile?`,
+          `file ${url}: expected ${details.size} bytes with MD5 ${details.md5}, but received others; the file may have changed meanwhile`,
         );
       const full = join(this.#folder, path);
       await mkdir(dirname(full), { recursive: true });
@@ -192,7 +192,7 @@ export class FileCache {
     }
   }
 
-  /** False if the disk refused; then the file stays in the cache. */
+  /** False if the disk refuses; the file then stays in the cache. */
   async #remove(path: string): Promise<boolean> {
     const entry = this.#entries.get(path);
     if (entry === undefined) return false;
@@ -207,7 +207,7 @@ export class FileCache {
     return true;
   }
 
-  /** Takes over files of an earlier process, in the order of their changes, and removes incomplete ones. */
+  /** Takes over the files of an earlier process, oldest change first, and deletes incomplete ones. */
   async #scan(): Promise<void> {
     const found: { readonly path: string; readonly bytes: number; readonly changedAt: number }[] = [];
     const names = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(noFolder);
@@ -228,7 +228,7 @@ export class FileCache {
   }
 }
 
-/** The path below the folder. Throws `OPTIONS_INVALID` if there can be none. */
+/** The relative path. Throws `OPTIONS_INVALID` for any other url. */
 function pathOf(url: string): string {
   const meaning = meaningOf(url);
   const names = meaning.kind === 'path' ? meaning.path.split('/').filter((name) => name !== '' && name !== '.') : [];
@@ -245,7 +245,7 @@ function parentsOf(path: string): string[] {
 
 function noFolder(error: unknown): never[] {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-  throw asProjError(error, 'folder of fetched files');
+  throw asProjError(error, 'cache folder');
 }
 
 function asProjError(error: unknown, subject: string): unknown {

@@ -12,16 +12,16 @@ export interface System {
   stat(path: string): Promise<BigIntStats>;
   open(path: string): Promise<FileHandle>;
   opendir(path: string): Promise<Dir>;
-  /** The path of an open handle without symbolic links, from the kernel. Absent where the kernel does not tell. */
+  /** The kernel's path of an open handle, without symbolic links. Absent if the kernel does not provide it. */
   pathOf?(handle: FileHandle): Promise<string>;
 }
 
-/** Not there, or outside. Peers cannot tell the two apart; counters can. */
+/** Missing or outside. Peers cannot tell which; counters can. */
 export interface Absent {
   readonly kind: 'missing' | 'outside';
 }
 
-/** A regular file inside. The receiver closes the handle. */
+/** A regular file inside. The caller closes the handle. */
 export interface Opened {
   readonly kind: 'file';
   readonly handle: FileHandle;
@@ -42,12 +42,12 @@ const OUTSIDE: Absent = { kind: 'outside' };
 /** Attempts to open a file that is being replaced. */
 const ATTEMPTS = 3;
 
-/** Makes macOS refuse symbolic links in any part of a path; Node.js has no name for it. */
+/** Makes macOS reject symbolic links in any part of a path; Node.js has no name for it. */
 const O_NOFOLLOW_ANY = process.platform === 'darwin' ? 0x2000_0000 : 0;
 /** Never follows a symbolic link, never waits for the writer of a FIFO. Flags that Windows lacks count as 0. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | O_NOFOLLOW_ANY;
 
-/** On Linux, the open handles of this process, as links: reading one tells the path, opening one opens the same file again. */
+/** On Linux, the open handles of this process, as links: reading one gives the path, opening one opens the same file again. */
 const OPENED = '/proc/self/fd';
 
 const NODE: System = {
@@ -58,7 +58,7 @@ const NODE: System = {
   ...(existsSync(OPENED) ? { pathOf: (handle) => readlink(`${OPENED}/${handle.fd}`) } : {}),
 };
 
-/** System errors that mean that there is nothing we may read. */
+/** System errors that mean there is nothing we may read. */
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'EACCES', 'EPERM', 'ENXIO', 'EINVAL', 'ELOOP']);
 
 /** One folder. Paths are relative, with forward slashes. */
@@ -71,7 +71,7 @@ export class Confinement {
     this.#system = system;
   }
 
-  /** Opens a regular file. A hard link is the file itself: whoever may make one inside may show its content. */
+  /** Opens a regular file. A hard link counts as the file itself: whoever can make one inside could also copy the content. */
   async open(path: string): Promise<Opened | Absent> {
     let found: Opened | Absent = MISSING;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -81,13 +81,13 @@ export class Confinement {
     return found;
   }
 
-  /** Names in a directory, or in the folder itself (`''`). Rejects with `REJECTED` if there are more than `max`. */
+  /** Names in a directory; `''` is the folder itself. Rejects with `REJECTED` if there are more than `max`. */
   async list(path: string, max: number): Promise<Listing | Absent> {
     const before = await this.#locate(path);
     if (before.kind !== 'inside') return before;
     const entries = await this.#entries(before.path, max).catch(absentOrThrow);
     if ('kind' in entries) return entries;
-    // The directory may have been exchanged while it was read.
+    // The directory may have been replaced while it was read.
     const after = await this.#locate(path);
     if (after.kind !== 'inside') return after;
     return isSame(before.stats, after.stats) ? { kind: 'directory', entries } : OUTSIDE;
@@ -104,7 +104,7 @@ export class Confinement {
     if (located.kind !== 'inside') return located;
     // Opening a FIFO or device can have effects.
     if (!located.stats.isFile()) return MISSING;
-    // ELOOP: a symbolic link where there was none a moment ago.
+    // ELOOP: a symbolic link that was not there a moment ago.
     const handle = await this.#system
       .open(located.path)
       .catch((error: unknown) => (codeOf(error) === 'ELOOP' ? OUTSIDE : absentOrThrow(error)));
@@ -136,7 +136,7 @@ export class Confinement {
     }
   }
 
-  /** True if the handle is inside: part of the path may have been a link while it was opened, and not before or after. */
+  /** True if the handle is inside: part of the path may have been a link only while it was opened. */
   async #holds(handle: FileHandle): Promise<boolean> {
     if (this.#system.pathOf === undefined) return true;
     return isInside(await this.#system.realpath(this.#folder), await this.#system.pathOf(handle));
@@ -182,7 +182,7 @@ function isSame(a: BigIntStats, b: BigIntStats): boolean {
 function absentOrThrow(error: unknown): Absent {
   if (ABSENT.has(codeOf(error))) return MISSING;
   if (error instanceof ProjError) throw error;
-  throw new ProjError('UNAVAILABLE', `a file could not be read: ${String(error)}`, { cause: error });
+  throw new ProjError('UNAVAILABLE', `cannot read a file: ${String(error)}`, { cause: error });
 }
 
 function codeOf(error: unknown): string {

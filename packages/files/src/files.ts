@@ -1,4 +1,4 @@
-/** A folder of files: four questions by url, each answered without blocking and within bounds. */
+/** A folder of files: four kinds of request by url, each answered without blocking and within bounds. */
 import { stat } from 'node:fs/promises';
 import { ProjError } from '@proj/transport';
 import { Confinement } from './confinement.js';
@@ -7,7 +7,7 @@ import { Hashes } from './hashes.js';
 import { Pool } from './pool.js';
 import { meaningOf, urlOf } from './url.js';
 
-/** Requests under way at a time: short ones, and long ones (hashing, walks), which must not hold up the short ones. */
+/** Requests under way: short ones, and long ones (hashing, walks), which must not delay the short ones. */
 const READERS = 4;
 const LONG_READERS = 2;
 
@@ -15,17 +15,17 @@ const LONG_READERS = 2;
 export interface FilesOptions {
   /** The folder. Symbolic links in the path to it are followed. */
   readonly folder: string;
-  /** Most waiting requests; more are refused. Default 1000. */
+  /** Limit of waiting requests; more are rejected. Default 1000. */
   readonly queueMax?: number;
-  /** MD5 sums remembered. Default 10000. */
+  /** Number of remembered MD5 sums. Default 10000. */
   readonly hashesMax?: number;
-  /** Most entries of one directory, and files of one walk. Default 100000. */
+  /** Limit of entries per directory and of files per walk. Default 100000. */
   readonly entriesMax?: number;
-  /** Largest chunk, in bytes; longer requests get this much. Default 4 MiB. */
+  /** Largest chunk; longer requests get this much. Bytes; default 4 MiB. */
   readonly chunkMax?: number;
 }
 
-/** The answer, or that nothing was found. `escape`: because it is outside of the folder. */
+/** The answer, or nothing. `escape`: it would be outside the folder. */
 export type Found<Value> =
   | { readonly found: true; readonly value: Value }
   | { readonly found: false; readonly escape: boolean };
@@ -40,24 +40,24 @@ export interface FileDetails {
 
 /** A part of a file. */
 export interface Chunk {
-  /** Empty at the end of the file and beyond it. */
+  /** Empty at or beyond the end of the file. */
   readonly bytes: Uint8Array;
-  /** Bytes of the whole file when it was opened. */
+  /** Size of the whole file when it was opened. Bytes. */
   readonly size: number;
 }
 
 /** Totals of {@link Files}. */
 export interface FilesStats {
-  /** Requests for something outside of the folder. */
+  /** Requests for something outside the folder. */
   readonly escapes: number;
 }
 
 /**
- * A folder of files for peers that may ask for anything. Nothing outside of it is ever read: not by `..`, encoded or not, absolute
- * paths, drive letters, NUL, backslashes, symbolic links that lead out, or by exchanging a file while it is opened.
+ * A folder of files for untrusted peers. Never reads anything outside it: not through `..` (encoded or not), absolute paths, drive letters, NUL,
+ * backslashes, symbolic links that lead out, or a file that is replaced while it is opened.
  *
- * All methods reject with `QUEUE_FULL` when too many requests wait, `REJECTED` over `entriesMax`, `CLOSED` after `close`, and
- * `UNAVAILABLE` when the disk fails.
+ * All methods reject with `QUEUE_FULL` if too many requests wait, `REJECTED` over `entriesMax`, `CLOSED` after `close`, and `UNAVAILABLE` if the
+ * disk fails.
  */
 export class Files {
   readonly #folder: string;
@@ -81,13 +81,13 @@ export class Files {
     this.#chunkMax = chunkMax;
   }
 
-  /** Rejects with `OPTIONS_INVALID` unless the folder exists. Optional: a folder may also appear later. */
+  /** Rejects with `OPTIONS_INVALID` unless the folder exists. Optional: the folder may also appear later. */
   async check(): Promise<void> {
     const stats = await stat(this.#folder).catch((error: unknown) => error);
     if (stats instanceof Error || !(stats as { isDirectory(): boolean }).isDirectory())
       throw new ProjError(
         'OPTIONS_INVALID',
-        `${JSON.stringify(this.#folder)}: is no folder; make it, or name another`,
+        `${JSON.stringify(this.#folder)}: not a folder; create it, or choose another`,
         {
           cause: stats,
         },
@@ -118,7 +118,7 @@ export class Files {
     );
   }
 
-  /** Urls of all files below a directory, by name, files before directories. Directories behind symbolic links are left out: they may form cycles. */
+  /** Urls of all files below a directory, sorted by name, files before directories. Skips directories behind symbolic links: they may form cycles. */
   walk(url: string): Promise<Found<string[]>> {
     return this.#ask(url, this.#longReaders, async (path) => {
       const urls: string[] = [];
@@ -126,7 +126,7 @@ export class Files {
       for (let at = waiting.pop(), isFirst = true; at !== undefined; at = waiting.pop(), isFirst = false) {
         this.#closed.signal.throwIfAborted();
         const listing = await this.#inside.list(at, this.#entriesMax);
-        // A directory that is gone meanwhile has no files.
+        // A directory that has been deleted meanwhile has no files.
         if (listing.kind !== 'directory') {
           if (isFirst) return listing;
           continue;
@@ -146,7 +146,7 @@ export class Files {
     });
   }
 
-  /** At most `chunkSize` bytes of a file from `offset` on. Rejects with `OPTIONS_INVALID` for an invalid offset or size. */
+  /** At most `chunkSize` bytes of a file, starting at `offset`. Rejects with `OPTIONS_INVALID` for an invalid offset or size. */
   async read(url: string, offset: number, chunkSize: number): Promise<Found<Chunk>> {
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new ProjError('OPTIONS_INVALID', `offset = ${offset}: must be a whole number from 0`);
@@ -171,7 +171,7 @@ export class Files {
     return { escapes: this.#escapes };
   }
 
-  /** Waiting requests, and hashing under way, reject with `CLOSED`. Idempotent. */
+  /** Rejects waiting requests and hashing under way with `CLOSED`. Idempotent. */
   close(): void {
     this.#closed.abort(new ProjError('CLOSED', 'files: closed'));
   }

@@ -1,4 +1,4 @@
-/** Shell patterns of file names: `*` and `?` within a name, `**` across folders, `[seq]` and `[!seq]`. Nothing here touches a disk. */
+/** Shell patterns of file names: `*` and `?` within a name, `**` across folders, `[seq]` and `[!seq]`. Never accesses a disk. */
 
 /** Longest pattern, in characters. */
 const PATTERN_MAX = 1024;
@@ -6,14 +6,14 @@ const PATTERN_MAX = 1024;
 /** A pattern as a test of relative paths with forward slashes; `undefined` if it is invalid, too long, or leads out of the folder. */
 export function globOf(pattern: string): ((path: string) => boolean) | undefined {
   if (pattern.length > PATTERN_MAX || pattern.startsWith('/') || pattern.split('/').includes('..')) return undefined;
-  // Three or more stars mean the same as two, and would be slow.
+  // Three or more stars mean the same as two and would be slow.
   const parts = pattern.replace(/\*{3,}/g, '**').split(/(\*\*\/|\*\*|\*|\?|\[!?[^\]/]+\])/);
   const source = parts.map((part) => meaningOfPart(part)).join('');
   try {
     const expression = new RegExp(`^${source}$`, 'u');
     return (path) => expression.test(path);
   } catch {
-    // A range that ends before it begins.
+    // A range whose end is before its start.
     return undefined;
   }
 }

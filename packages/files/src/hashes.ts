@@ -1,4 +1,4 @@
-/** MD5 sums of files, computed once per content and remembered by path, identity, size and time of change. */
+/** MD5 sums of files, computed once per content, remembered by path, identity, size and modification time. */
 import { createHash } from 'node:crypto';
 import type { Opened } from './confinement.js';
 
@@ -37,7 +37,7 @@ export class Hashes {
     }
     const hash = md5.digest('hex');
     const { size, mtimeNs } = await file.handle.stat({ bigint: true });
-    // If the file changed meanwhile, this is the hash of no content that ever was.
+    // If the file changed meanwhile, this hash belongs to no version of it.
     if (size === file.stats.size && mtimeNs === file.stats.mtimeNs) this.#remember(keyOf(file), hash);
     return hash;
   }

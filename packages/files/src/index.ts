@@ -1,4 +1,7 @@
-/** A confined folder served by `nf://` urls, and a cache of files fetched by such urls. For NFP's file sharing; no protocol. */
+/**
+ * A confined folder served under `nf://` urls, and a cache of files fetched by such urls. For NFP's file sharing, but independent of the
+ * protocol.
+ */
 export { FileCache } from './cache.js';
 export type { DeletedFiles, FileCacheOptions, FileSource, HeldFile } from './cache.js';
 export { Files } from './files.js';

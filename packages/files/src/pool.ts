@@ -1,4 +1,4 @@
-/** A bound on tasks under way, and on tasks that wait. */
+/** Limits how many tasks run and how many wait. */
 import { ProjError } from '@proj/transport';
 
 /** Runs at most `limit` tasks at a time, first come, first served. */
@@ -13,7 +13,7 @@ export class Pool {
     this.#queueMax = queueMax;
   }
 
-  /** Settles as the task does; rejects with `QUEUE_FULL` when too many wait. */
+  /** Settles with the task; rejects with `QUEUE_FULL` if too many wait. */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#running < this.#limit) this.#running++;
     else await this.#turn();
@@ -29,7 +29,7 @@ export class Pool {
   /** A task that ends hands over its place. */
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#queueMax)
-      throw new ProjError('QUEUE_FULL', `${this.#queueMax} requests for files wait already: ask again later`);
+      throw new ProjError('QUEUE_FULL', `${this.#queueMax} requests for files are already waiting; try again later`);
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
     });

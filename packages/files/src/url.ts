@@ -1,4 +1,4 @@
-/** `nf://` urls from peers to relative paths, and back. Nothing here touches a disk. */
+/** Converts `nf://` urls from peers to relative paths, and back. Never accesses a disk. */
 
 const SCHEME = 'nf://';
 
@@ -15,7 +15,7 @@ export function isFileUrl(url: string): boolean {
   return url.startsWith(SCHEME);
 }
 
-/** The path in a url, decoded once. Absolute paths, drive letters, backslashes, NUL, and any `..` are outside. */
+/** The path of a url, decoded once. Absolute paths, drive letters, backslashes, NUL, and any `..` are outside. */
 export function meaningOf(url: string): Meaning {
   if (!isFileUrl(url) || url.length > URL_MAX) return { kind: 'missing' };
   const path = decoded(url.slice(SCHEME.length));

@@ -1,4 +1,4 @@
-/** Reconnect back-off: exponential with jitter, reset only after a connection has proved itself. */
+/** Reconnect back-off: exponential with jitter, reset only after a connection has proved stable. */
 
 /** Settings of a {@link Backoff}. All in milliseconds. */
 export interface BackoffOptions {
@@ -6,15 +6,16 @@ export interface BackoffOptions {
   readonly minMs: number;
   /** Largest delay before jitter, at least `minMs`. */
   readonly maxMs: number;
-  /** How long a connection must have lasted before the next loss starts again at `minMs`. */
+  /** How long a connection must last before the next loss starts again at `minMs`. */
   readonly minUptimeMs: number;
-  /** How far a delay may lie from its full length on either side, as a part of it: 0 to 1. Default: the upper half of it. */
+  /** Largest deviation of a delay from its full length in either direction, as a fraction from 0 to 1. Default: delays are in the upper half. */
   readonly spread?: number;
 }
 
 /**
- * Delays between attempts to reach a peer: `minMs`, doubled each time up to `maxMs`, drawn uniformly from the upper half,
- * or from around the full delay with `spread`. A peer that accepts and then drops us at once keeps the delay growing: only `minUptimeMs` of life resets it.
+ * Delays between attempts to reach a peer: `minMs`, doubled each time up to `maxMs`, uniform in the upper half,
+ * or around the full delay with `spread`. A peer that accepts and then drops us keeps the delay growing: only a connection of `minUptimeMs`
+ * resets it.
  *
  * | attempt | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
  * |---|---|---|---|---|---|---|---|---|
@@ -26,7 +27,7 @@ export class Backoff {
   #attempt = 0;
   #upSince = Infinity;
 
-  /** `random` returns a number in [0, 1); it is an argument because engines hold no randomness of their own. */
+  /** `random` returns a number in [0, 1). It is an argument because engines have no randomness of their own. */
   constructor(options: BackoffOptions, random: () => number) {
     this.#options = options;
     this.#random = random;
@@ -37,12 +38,12 @@ export class Backoff {
     return this.#attempt;
   }
 
-  /** Tells that a connection came up. Calling it again while it is up changes nothing. */
+  /** Reports that the connection is up. Repeating it has no effect. */
   up(now: number): void {
     if (this.#upSince === Infinity) this.#upSince = now;
   }
 
-  /** Tells that the connection is lost, or never came up, and returns how long to wait before the next attempt. */
+  /** Reports that the connection was lost or never came up. Returns how long to wait before the next attempt. */
   down(now: number): number {
     if (now - this.#upSince >= this.#options.minUptimeMs) this.#attempt = 0;
     this.#upSince = Infinity;

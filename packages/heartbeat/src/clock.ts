@@ -3,21 +3,21 @@ import { DeadlineHeap, HeapDeadline } from './deadline-heap.js';
 
 /** A timer that can still be stopped. */
 export interface Timer {
-  /** Stops the timer; does nothing when it has fired or was stopped before. */
+  /** Stops the timer; no effect if it has fired or was stopped. */
   cancel(): void;
 }
 
 /** A monotonic clock in milliseconds (fractions allowed) and the timers that run on it. Its origin is arbitrary. */
 export interface Clock {
   now(): number;
-  /** Calls `callback` once, at `deadline` on this clock or as soon as possible after it. */
+  /** Calls `callback` once, at `deadline` on this clock or as soon as possible afterwards. */
   at(deadline: number, callback: () => void): Timer;
 }
 
 /** Node.js timers cannot wait longer than this. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
-/** Looked up once: the global is a lazy property, which costs as much as the time itself. */
+/** Looked up once: the global is a lazy property, and reading it costs as much as reading the time. */
 const time = performance;
 
 class SystemTimer implements Timer {
@@ -40,7 +40,7 @@ class SystemTimer implements Timer {
     return setTimeout(this.#fire, Math.min(Math.max(wait, 0), LONGEST_WAIT_MS));
   }
 
-  /** Node.js counts from the start of the current turn of its event loop, so a timer armed late in a long one comes early. */
+  /** Node.js counts from the start of the current turn of its event loop, so a timer armed late in a long turn fires early. */
   readonly #fire = (): void => {
     if (time.now() < this.#deadline) this.#handle = this.#arm();
     else this.#callback();
@@ -53,7 +53,7 @@ export const systemClock: Clock = {
   at: (deadline, callback) => new SystemTimer(deadline, callback),
 };
 
-/** A clock that moves only when told to: for tests and the simulator. Timers fire in deadline order, ties in arming order. */
+/** A clock that moves only when told to, for tests and the simulator. Timers fire in deadline order; equal deadlines in arming order. */
 export class ManualClock implements Clock {
   #now: number;
   readonly #timers = new DeadlineHeap<() => void>();
@@ -76,7 +76,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Deadline of the earliest timer; `Infinity` when none is armed. */
+  /** Deadline of the earliest timer; `Infinity` if none is armed. */
   get nextDeadline(): number {
     return this.#timers.deadline;
   }
@@ -86,7 +86,7 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time to `until`, firing what falls due on the way, each timer at its own deadline. */
+  /** Moves time to `until` and fires each timer that falls due, at its own deadline. */
   advanceTo(until: number): void {
     while (this.#timers.deadline <= until && this.fireNext());
     this.#now = Math.max(this.#now, until);
@@ -97,7 +97,7 @@ export class ManualClock implements Clock {
     this.advanceTo(this.#now + ms);
   }
 
-  /** Jumps to the earliest timer and fires it alone; false when none is armed. */
+  /** Jumps to the earliest timer and fires only that one; false if none is armed. */
   fireNext(): boolean {
     const deadline = this.#timers.deadline;
     const callback = this.#timers.takeDue(deadline);

@@ -1,12 +1,12 @@
-/** Deadlines whose delays differ from entry to entry (callers choose their own timeouts): a binary heap of entries that know their place. */
+/** Deadlines with individual delays, such as callers' own timeouts: a binary heap whose entries know their index. */
 
-/** One entry of a {@link DeadlineHeap}. Kept by its owner, so that moving and removing need no look-up. */
+/** One entry of a {@link DeadlineHeap}. Its owner keeps it, so that moving and removing need no look-up. */
 export class HeapDeadline<Value> {
   /** Due time in milliseconds; `Infinity` while the entry is in no heap. */
   at = Infinity;
-  /** @internal Where the entry stands in its heap; -1 while it is in none. */
+  /** @internal Index in its heap; -1 while it is in none. */
   place = -1;
-  /** @internal When it was set last, counted in settings: among equals the earlier one comes first. */
+  /** @internal Sequence number of the last change: of equal deadlines, the earlier one comes first. */
   order = 0;
   readonly value: Value;
 
@@ -16,9 +16,8 @@ export class HeapDeadline<Value> {
 }
 
 /**
- * The earliest of many deadlines, each free to move in either direction. Reading the earliest is O(1); setting and removing
- * are O(log n), and an entry belongs to one heap at a time. Entries of one deadline fall due in the order they were set. Where
- * all delays are equal, `DeadlineList` is the better choice.
+ * The earliest of many deadlines, each of which can move in either direction. Reading the earliest is O(1); setting and removing are O(log n).
+ * An entry belongs to at most one heap. Equal deadlines fall due in the order they were set. If all delays are equal, use `DeadlineList`.
  */
 export class DeadlineHeap<Value> {
   readonly #entries: HeapDeadline<Value>[] = [];
@@ -29,20 +28,20 @@ export class DeadlineHeap<Value> {
     return this.#entries.length;
   }
 
-  /** When the next entry falls due; `Infinity` when the heap is empty. */
+  /** When the next entry falls due; `Infinity` if the heap is empty. */
   get deadline(): number {
     return this.#entries[0]?.at ?? Infinity;
   }
 
-  /** The value that falls due next, which stays. */
+  /** The next value to fall due, without removing it. */
   get first(): Value | undefined {
     return this.#entries[0]?.value;
   }
 
-  /** At most `count` values that fall due next, the earliest first; they stay. O(count log count). */
+  /** At most `count` values, in the order they fall due, without removing them. O(count log count). */
   next(count: number): Value[] {
     const found: Value[] = [];
-    // Whichever is next is a child of one that was found.
+    // The next one is always a child of one already found.
     const candidates = new DeadlineHeap<HeapDeadline<Value>>();
     const consider = (entry: HeapDeadline<Value> | undefined): void => {
       if (entry === undefined) return;
@@ -63,7 +62,7 @@ export class DeadlineHeap<Value> {
     return found;
   }
 
-  /** Makes the entry due at `at` (finite), whether it was in the heap before or not. */
+  /** Makes the entry due at `at` (finite), whether or not it is in the heap. */
   set(entry: HeapDeadline<Value>, at: number): void {
     if (entry.place < 0) {
       entry.place = this.#entries.length;
@@ -74,7 +73,7 @@ export class DeadlineHeap<Value> {
     this.#sink(this.#rise(entry));
   }
 
-  /** Takes the entry out; does nothing when it is not in the heap. */
+  /** Removes the entry; no effect if it is not in the heap. */
   remove(entry: HeapDeadline<Value>): void {
     if (entry.place < 0) return;
     const last = this.#entries.pop() as HeapDeadline<Value>;
@@ -86,7 +85,7 @@ export class DeadlineHeap<Value> {
     entry.at = Infinity;
   }
 
-  /** Takes out and returns the earliest entry's value if it is due, else `undefined`. Call until it returns `undefined`. */
+  /** Removes and returns the earliest value if it is due, else returns `undefined`. Call until it returns `undefined`. */
   takeDue(now: number): Value | undefined {
     const first = this.#entries[0];
     if (first === undefined || first.at > now) return undefined;
@@ -94,11 +93,11 @@ export class DeadlineHeap<Value> {
     return first.value;
   }
 
-  /** Throws when an entry is out of order or misplaced. */
+  /** Throws if an entry is out of order or misplaced. */
   assertInvariants(): void {
     this.#entries.forEach((entry, place) => {
       const parent = this.#entries[(place - 1) >> 1] ?? entry;
-      if (entry.place !== place) throw new Error(`heap entry at ${place} believes to be at ${entry.place}`);
+      if (entry.place !== place) throw new Error(`heap entry at ${place} has the index ${entry.place}`);
       if (isBefore(entry, parent)) throw new Error(`heap entry at ${place} is due before its parent`);
     });
   }

@@ -1,9 +1,9 @@
 /**
- * Deadlines that all lie the same delay ahead, so the list is sorted by construction: insert, renew and remove are O(1),
- * and the earliest deadline is the head. It serves liveness (renew on every message), heartbeats due and time-to-live.
+ * Deadlines with one common delay, so the list is always sorted: insert, renew and remove are O(1), and the earliest deadline is the head. Used
+ * for liveness (renewed on every message), due heartbeats and time-to-live.
  */
 
-/** One entry of a {@link DeadlineList}. Kept by its owner, so that renewing needs no look-up. */
+/** One entry of a {@link DeadlineList}. Its owner keeps it, so that renewing needs no look-up. */
 export class Deadline<Value> {
   /** Due time in milliseconds; `Infinity` while the entry is in no list. */
   at = Infinity;
@@ -20,7 +20,7 @@ export class Deadline<Value> {
   }
 }
 
-/** A list of deadlines `delayMs` after their last renewal. `now` must not decrease from renewal to renewal. */
+/** A list of deadlines `delayMs` after their last renewal. `now` must not decrease between calls. */
 export class DeadlineList<Value> {
   readonly delayMs: number;
   #head: Deadline<Value> | undefined;
@@ -37,17 +37,17 @@ export class DeadlineList<Value> {
     return this.#size;
   }
 
-  /** The value whose deadline is the earliest, which stays; `undefined` when the list is empty. */
+  /** The value with the earliest deadline, without removing it; `undefined` if the list is empty. */
   get first(): Value | undefined {
     return this.#head?.value;
   }
 
-  /** When the next entry falls due; `Infinity` when the list is empty. */
+  /** When the next entry falls due; `Infinity` if the list is empty. */
   get deadline(): number {
     return this.#head === undefined ? Infinity : Math.max(this.#head.at, this.#notBefore);
   }
 
-  /** Puts the entry at `now + delayMs`, moving it here from wherever it was. */
+  /** Puts the entry at `now + delayMs`, whether or not it is in the list. */
   renew(entry: Deadline<Value>, now: number): void {
     if (entry !== this.#tail || entry.list !== this) {
       entry.list?.remove(entry);
@@ -61,7 +61,7 @@ export class DeadlineList<Value> {
     entry.at = now + this.delayMs;
   }
 
-  /** Takes the entry out; does nothing when it is not in this list. */
+  /** Removes the entry; no effect if it is not in this list. */
   remove(entry: Deadline<Value>): void {
     if (entry.list !== this) return;
     if (entry.previous === undefined) this.#head = entry.next;
@@ -73,7 +73,7 @@ export class DeadlineList<Value> {
     this.#size--;
   }
 
-  /** Takes out and returns the earliest entry if it is due, else `undefined`. Call until it returns `undefined`. */
+  /** Removes and returns the earliest entry if it is due, else returns `undefined`. Call until it returns `undefined`. */
   takeDue(now: number): Value | undefined {
     const head = this.#head;
     if (head === undefined || head.at > now || this.#notBefore > now) return undefined;
@@ -82,14 +82,14 @@ export class DeadlineList<Value> {
   }
 
   /**
-   * Lets nothing fall due before `now + ms`: the credit a process owes its peers after it was itself too busy to listen
-   * ("we were late" is not "they are dead"). Never shortens an earlier credit.
+   * Lets nothing fall due before `now + ms`: a process that was too busy to listen must give its peers that time. Never shortens an earlier
+   * postponement.
    */
   postpone(ms: number, now: number): void {
     this.#notBefore = Math.max(this.#notBefore, now + ms);
   }
 
-  /** The entries' values, earliest deadline first. For tests, listings and invariants; do not change the list meanwhile. */
+  /** The entries' values, earliest deadline first. For tests, listings and invariants; do not change the list during the iteration. */
   *values(): IterableIterator<Value> {
     for (let entry = this.#head; entry !== undefined; entry = entry.next) yield entry.value;
   }

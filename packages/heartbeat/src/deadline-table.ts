@@ -1,27 +1,27 @@
 /**
- * Deadlines of owners who are many and renew them all the time, such as a broker's workers with every message. A table, and not entries that
- * point at each other: of ten thousand owners each has long left the caches when it is heard of again, and a row is little to fetch.
+ * Deadlines of many owners that renew them constantly, such as a broker's workers with every message. A table instead of linked entries: of ten
+ * thousand owners, each has left the caches by its next message, and fetching a row is cheap.
  */
 
-/** Rows that a table begins with, beyond those of its lists. */
+/** Initial rows, besides those of the lists. */
 const ROOM_MIN = 16;
 /** Rows that an empty table keeps. */
 const ROOM_KEPT = 1024;
 
 /**
- * Values, each in at most one of several lists. All deadlines of a list lie the same delay ahead, so it is sorted by construction, and all
- * operations but `values` are O(1). A row takes 24 bytes; its number, above 0, is its owner's from {@link DeadlineTable.add} to
- * {@link DeadlineTable.remove}, and somebody else's afterwards.
+ * Values, each in at most one of several lists. All deadlines of a list have the same delay, so it is always sorted, and every operation except
+ * `values` is O(1). A row takes 24 bytes. Its number, above 0, is valid from {@link DeadlineTable.add} to {@link DeadlineTable.remove} and may
+ * be reused afterwards.
  */
 export class DeadlineTable<Value extends object> {
-  /** The delay of each list, in milliseconds. Lists are known by their index. */
+  /** The delay of each list, in milliseconds. Lists are identified by their index. */
   readonly delaysMs: readonly number[];
-  /** Two more lists: rows that are in no list, and free rows. */
+  /** Two more lists: rows in no list, and free rows. */
   readonly #resting: number;
   readonly #free: number;
   #values: (Value | undefined)[] = [];
   #at = new Float64Array(0);
-  /** The row before and the row after each row. The first rows are the list ends, each before its first and after its last member. */
+  /** The previous and next row of each row. The first rows are list ends: each precedes its first and follows its last member. */
   #links = new Int32Array(0);
   #size = 0;
   #notBefore = -Infinity;
@@ -33,12 +33,12 @@ export class DeadlineTable<Value extends object> {
     this.#makeRoom(this.#free + ROOM_MIN);
   }
 
-  /** Number of values, those in no list included. */
+  /** Number of values, including those in no list. */
   get size(): number {
     return this.#size;
   }
 
-  /** Gives the value a row, which is in no list yet. */
+  /** Assigns a row to the value. It is in no list yet. */
   add(value: Value): number {
     if (this.#after(this.#free) === this.#free) this.#makeRoom(this.#values.length * 2);
     const row = this.#after(this.#free);
@@ -48,7 +48,7 @@ export class DeadlineTable<Value extends object> {
     return row;
   }
 
-  /** Frees the row. Throws when it is free already. */
+  /** Frees the row. Throws if it is already free. */
   remove(row: number): void {
     this.#assertTaken(row);
     this.#values[row] = undefined;
@@ -59,7 +59,7 @@ export class DeadlineTable<Value extends object> {
     this.#makeRoom(this.#free + ROOM_MIN);
   }
 
-  /** Moves the row into the list, due that list's delay after `now`. `now` must not decrease from call to call. Throws for a free row. */
+  /** Moves the row into the list, due that list's delay after `now`. `now` must not decrease between calls. Throws for a free row. */
   renew(row: number, list: number, now: number): void {
     this.#assertTaken(row);
     this.#move(row, list, now + (this.delaysMs[list] ?? Infinity));
@@ -70,19 +70,19 @@ export class DeadlineTable<Value extends object> {
     return this.#at[row] ?? Infinity;
   }
 
-  /** The value whose deadline is the earliest of the list, which stays; `undefined` when the list is empty. */
+  /** The value with the earliest deadline of the list, without removing it; `undefined` if the list is empty. */
   first(list: number): Value | undefined {
     return this.#values[this.#after(list)];
   }
 
-  /** When the next value of all lists falls due; `Infinity` when they are empty. */
+  /** When the next value of any list falls due; `Infinity` if all are empty. */
   get deadline(): number {
     let earliest = Infinity;
     for (let list = 0; list < this.#resting; list++) earliest = Math.min(earliest, this.at(this.#after(list)));
     return Math.max(earliest, this.#notBefore);
   }
 
-  /** Takes the earliest due value out of its list and returns it; the first list comes first. Call until `undefined`. */
+  /** Removes the earliest due value from its list and returns it, checking the lists in order. Call until `undefined`. */
   takeDue(now: number): Value | undefined {
     if (this.#notBefore > now) return undefined;
     for (let list = 0; list < this.#resting; list++) {
@@ -95,12 +95,12 @@ export class DeadlineTable<Value extends object> {
     return undefined;
   }
 
-  /** Lets nothing fall due before `now + ms`, as {@link DeadlineList.postpone} does. */
+  /** Lets nothing fall due before `now + ms`: see {@link DeadlineList.postpone}. */
   postpone(ms: number, now: number): void {
     this.#notBefore = Math.max(this.#notBefore, now + ms);
   }
 
-  /** Values of the list, earliest deadline first. For tests, listings and invariants; do not change the table meanwhile. */
+  /** Values of the list, earliest deadline first. For tests, listings and invariants; do not change the table during the iteration. */
   *values(list: number): IterableIterator<Value> {
     for (let row = this.#after(list); row !== list; row = this.#after(row)) yield this.#values[row] as Value;
   }
@@ -131,7 +131,7 @@ export class DeadlineTable<Value extends object> {
     this.#links[2 * after] = before;
   }
 
-  /** Adds free rows, up to this many rows in all. */
+  /** Adds free rows, up to this many rows in total. */
   #makeRoom(room: number): void {
     const from = this.#values.length;
     const [at, links] = [this.#at, this.#links];

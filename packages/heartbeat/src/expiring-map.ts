@@ -1,12 +1,12 @@
-/** Values by key, each of which falls due the same delay after it was set: what an engine remembers of its peers and requests. */
+/** Values by key that all fall due the same delay after they were set, such as an engine's memory of peers and requests. */
 import { Deadline, DeadlineList } from './deadline-list.js';
 
-/** A map in the order of the deadlines; all operations are O(1). `now` must not decrease from call to call. */
+/** A map ordered by deadline; all operations are O(1). `now` must not decrease between calls. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Deadline<readonly [Key, Value]>>();
   readonly #list: DeadlineList<readonly [Key, Value]>;
 
-  /** Values fall due `delayMs` after they were set; they stay until they are taken. */
+  /** Values fall due `delayMs` after they were set, and stay until they are taken. */
   constructor(delayMs: number) {
     this.#list = new DeadlineList(delayMs);
   }
@@ -16,7 +16,7 @@ export class ExpiringMap<Key, Value> {
     return this.#entries.size;
   }
 
-  /** When the next value falls due, in milliseconds; `Infinity` when the map is empty. */
+  /** When the next value falls due, in milliseconds; `Infinity` if the map is empty. */
   get deadline(): number {
     return this.#list.deadline;
   }
@@ -31,7 +31,7 @@ export class ExpiringMap<Key, Value> {
     return this.#entries.get(key)?.value[1];
   }
 
-  /** Puts the value in place of the one that the key has, and behind all others. */
+  /** Sets the value of the key, replacing any other, as the last one to fall due. */
   set(key: Key, value: Value, now: number): void {
     this.take(key);
     const entry = new Deadline([key, value] as const);
@@ -39,7 +39,7 @@ export class ExpiringMap<Key, Value> {
     this.#list.renew(entry, now);
   }
 
-  /** Takes out and returns the value of this key. */
+  /** Removes and returns the value of this key. */
   take(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -48,15 +48,15 @@ export class ExpiringMap<Key, Value> {
     return entry.value[1];
   }
 
-  /** Takes out and returns the value that was set first, due or not. Makes the map a queue whose entries expire. */
+  /** Removes and returns the value that was set first, due or not. Makes the map a queue whose entries expire. */
   takeFirst(): Value | undefined {
     const { first } = this.#list;
     return first && this.take(first[0]);
   }
 
   /**
-   * Takes out and returns the values that are due, earliest first; all of them for `now` = `Infinity`. `lateMs` is how late the timer came:
-   * a process that was itself too busy to listen gives its peers that much longer, so nothing falls due in the meantime.
+   * Removes and returns the values that are due, earliest first; with `now` = `Infinity`, all. `lateMs` is how late the timer came: a process
+   * that was too busy to listen gives its peers that much longer.
    */
   takeAllDue(now: number, lateMs = 0): Value[] {
     if (lateMs > 0) this.#list.postpone(lateMs, now);
@@ -65,7 +65,7 @@ export class ExpiringMap<Key, Value> {
     return due;
   }
 
-  /** The values, earliest deadline first. Do not change the map meanwhile. */
+  /** The values, earliest deadline first. Do not change the map during the iteration. */
   *values(): IterableIterator<Value> {
     for (const [, value] of this.#list.values()) yield value;
   }

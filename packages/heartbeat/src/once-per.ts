@@ -1,9 +1,9 @@
-/** "At most one of these per key and period", in bounded memory whatever keys strangers invent. */
+/** Limits events to one per key and period, in bounded memory whatever keys strangers invent. */
 import { Deadline, DeadlineList } from './deadline-list.js';
 
 /**
- * Allows a key once per `periodMs`. Remembers at most `capacity` keys: while that many are within their period, further
- * keys are refused, so that inventing names never loosens the limit. O(1) amortised; needs no timer.
+ * Allows a key once per `periodMs`. Remembers at most `capacity` keys. While that many are within their period, new keys are rejected, so
+ * inventing names never loosens the limit. Amortised O(1); needs no timer.
  */
 export class OncePer {
   readonly capacity: number;
@@ -15,12 +15,12 @@ export class OncePer {
     this.#periods = new DeadlineList(periodMs);
   }
 
-  /** Number of keys remembered. */
+  /** Number of remembered keys. */
   get size(): number {
     return this.#seen.size;
   }
 
-  /** True when the key has not been allowed within the last period; it then is for the next one. */
+  /** True if the key was not allowed within the last period. It is then blocked for the next one. */
   allow(key: string, now: number): boolean {
     for (let over = this.#periods.takeDue(now); over !== undefined; over = this.#periods.takeDue(now)) {
       this.#seen.delete(over);
@@ -32,11 +32,11 @@ export class OncePer {
   }
 }
 
-/** The limit on log lines, the same for all engines: one per reason and peer a minute. */
+/** The limit on log lines in all engines: one a minute per reason and peer. */
 const NOTE_PERIOD_MS = 60_000;
 const NOTE_MEMORY = 4096;
 
-/** A limit for notes: the same key once a minute, 4096 keys remembered. */
+/** A limit for notes: each key once a minute, 4096 keys remembered. */
 export function oncePerMinute(): OncePer {
   return new OncePer(NOTE_PERIOD_MS, NOTE_MEMORY);
 }

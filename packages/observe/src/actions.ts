@@ -1,4 +1,4 @@
-/** What may an operator do, and to which server? */
+/** The operator's actions on each server. */
 import type { Action, ActionResult, ServerAction } from './model.js';
 import type { ObservedServer, ServerActions } from './server.js';
 
@@ -27,24 +27,24 @@ const NAMES: Readonly<Record<keyof ServerActions, ServerAction>> = {
   removeDeadLetters: 'discard-dead',
 };
 
-/** Why a server cannot do it, and what to do instead. */
+/** Why a server cannot do an action, and what to do instead. */
 const CANNOT: Readonly<Record<Named, string>> = {
   drainWorker: 'has no workers to drain',
-  disconnectWorker: 'has no word to disconnect a worker: drain it, or end its process',
+  disconnectWorker: 'cannot disconnect a worker: drain it, or end its process',
   drainService: 'cannot drain a service: drain its workers one by one',
   pause: 'cannot pause: drain its workers, or stop them',
   resume: 'cannot pause, so there is nothing to resume',
-  purge: 'cannot purge: what waits there expires by itself',
+  purge: 'cannot purge: waiting requests expire by themselves',
 };
 
-/** What an operator may have this server do. */
+/** The actions that this server supports. */
 export function actionsOf({ actions = {} }: ObservedServer): ServerAction[] {
   return Object.entries(NAMES).flatMap(([key, name]) =>
     actions[key as keyof ServerActions] === undefined ? [] : [name],
   );
 }
 
-/** The action that a body asks for, or nothing if it asks for none, or with fields that do not belong to it. */
+/** The action that a request body asks for; nothing if it is not a valid action or has extra fields. */
 export function parseAction(body: unknown): Action | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { action, ...fields } = body as Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export function parseAction(body: unknown): Action | undefined {
   return body as Action;
 }
 
-/** Does it. Rejects with the server's error. */
+/** Performs it. Rejects with the server's error. */
 export async function act(
   action: Action,
   servers: readonly ObservedServer[],
@@ -103,7 +103,7 @@ async function one(
   const perform = server.actions?.[what];
   if (perform === undefined) return cannot(`The ${protocol} server ${CANNOT[what]}.`);
   const count = await perform(subject);
-  // An empty queue is purged, too.
+  // Purging an empty queue succeeds.
   return count === undefined || (count === 0 && what !== 'purge')
     ? cannot(`There is no "${subject}".`)
     : done(count, `${text}: ${count}.`);
@@ -121,7 +121,7 @@ async function deadLetters(
     const perform = actions?.[what];
     if (perform === undefined || list === undefined) continue;
     isPossible = true;
-    // Only letters that are there are counted.
+    // Counts only letters that exist.
     const wanted = ids === 'all' ? undefined : new Set(ids);
     const keys: string[] = [];
     for await (const { key } of list()) if (wanted?.has(key) ?? true) keys.push(key);
@@ -130,7 +130,7 @@ async function deadLetters(
   }
   if (!isPossible) return cannot('This process keeps no dead letters.');
   return count === 0
-    ? cannot('None of these dead letters is there any more.')
+    ? cannot('None of these dead letters exists any more.')
     : done(count, `Dead letters ${text}: ${count}.`);
 }
 

@@ -1,4 +1,4 @@
-/** The page: a folder of files, read once. Only their names can be asked for, so no path leads anywhere else. */
+/** The page: a folder of files, read once. Requests can only name these files, so no path leads anywhere else. */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** The files of the folder by path, such as `/index.html`. Empty if there is no such folder. */
+/** The files of the folder by path, such as `/index.html`. Empty if the folder does not exist. */
 export async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const assets = new Map<string, Asset>();

@@ -1,4 +1,4 @@
-/** The metrics of servers in the user's own prom-client registry. */
+/** Registers the metrics of servers in the user's own prom-client registry. */
 import { register } from 'prom-client';
 import type { Metric, Registry } from 'prom-client';
 import type { ServerSnapshot } from '@proj/transport/engine';
@@ -11,18 +11,18 @@ import type { Detailed } from './server.js';
 export interface CollectOptions {
   /** Default: the global one of prom-client. */
   readonly registry?: Registry;
-  /** Services with a label of their own; the others count as `other`. Default: 1000. */
+  /** Number of services with their own label; the rest count as `other`. Default: 1000. */
   readonly maxServices?: number;
 }
 
 /**
- * Registers the metrics of servers, by protocol. They are read when the registry is: one snapshot of each server per scrape.
+ * Registers the metrics of servers, by protocol. Each scrape takes one snapshot of each server.
  *
  * ```ts
  * const stop = collectMetrics({ mdp: broker }, { registry });
  * ```
  *
- * Returns the function that takes them out of the registry again. Throws an error of prom-client if a name is taken.
+ * Returns a function that removes them from the registry. Throws prom-client's error if a name is taken.
  */
 export function collectMetrics(servers: Readonly<Record<string, Detailed>>, options: CollectOptions = {}): () => void {
   const { registry = register, maxServices = SERVICES_MAX } = options;
@@ -40,7 +40,7 @@ export function collectMetrics(servers: Readonly<Record<string, Detailed>>, opti
   };
 }
 
-/** What a registry reads of a metric: `get`. The classes of prom-client cannot be given the buckets of a histogram. */
+/** The part of a metric that a registry reads: `get`. The classes of prom-client cannot be given the buckets of a histogram. */
 function metricOf(family: ServerFamily, snapshots: () => readonly ServerSnapshot[]): Metric {
   const { name, help, type } = family;
   const get = () => {

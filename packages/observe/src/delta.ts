@@ -1,9 +1,9 @@
-/** What changed from one model to the next. Pure. Rows are compared as data, so that a row that stays is not sent again. */
+/** The difference between two models. Pure. Compares rows as data, so an unchanged row is not sent again. */
 import type { Delta, Model } from './model.js';
 
 const TABLES = ['servers', 'services', 'workers', 'clients', 'deadLetters', 'schedules', 'faults'] as const;
 
-/** The changes that make `before` into `after`. The notes and the point of history are those that are new. */
+/** The changes that turn `before` into `after`, with only the new notes and the new point of history. */
 export function deltaOf(before: Model, after: Model): Delta {
   const lastNote = before.notes.at(-1)?.id ?? 0;
   const notes = after.notes.filter(({ id }) => id > lastNote);
@@ -25,7 +25,7 @@ function changesOf(before: Rows, after: Rows): Rows | undefined {
   const changes: [string, unknown][] = [];
   for (const key in after) if (!same(before[key], after[key])) changes.push([key, after[key]]);
   for (const key in before) if (!Object.hasOwn(after, key)) changes.push([key, null]);
-  // `fromEntries`, so that a peer named __proto__ is a row as any other.
+  // `fromEntries`, so that a peer named __proto__ is an ordinary row.
   return changes.length === 0 ? undefined : Object.fromEntries(changes);
 }
 

@@ -10,7 +10,7 @@ export const FORMATS = {
 /** Name of a format. */
 export type Format = keyof typeof FORMATS;
 
-/** The format that a header `Accept` asks for: OpenMetrics where it is named with a quality above 0 that is not below that of plain text. */
+/** The format that an `Accept` header asks for: OpenMetrics if its quality is above 0 and not below that of plain text. */
 export function formatFor(accept: string | undefined): Format {
   const quality = (type: string) => {
     const range = (accept ?? '').split(',').find((each) => each.trim().toLowerCase().startsWith(type));
@@ -27,7 +27,7 @@ export function expose(families: readonly (readonly [Family, readonly Sample[]])
   const texts = new LabelTexts();
   for (const [{ name, type, help }, samples] of families) {
     if (samples.length === 0) continue;
-    // OpenMetrics calls a counter's family by its name without the suffix.
+    // OpenMetrics names a counter's family without the suffix.
     const family = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name;
     lines.push(`# HELP ${family} ${escape(help, false)}`, `# TYPE ${family} ${type}`);
     for (const { suffix = '', labels, value } of samples) lines.push(`${name}${suffix}${texts.of(labels)} ${value}`);
@@ -36,7 +36,7 @@ export function expose(families: readonly (readonly [Family, readonly Sample[]])
   return `${lines.join('\n')}\n`;
 }
 
-/** The texts of labels, each pair made once: there are tens of thousands of lines with a few thousand pairs. */
+/** The texts of labels, each made once: tens of thousands of lines share a few thousand pairs. */
 class LabelTexts {
   readonly #pairs = new Map<string, Map<string, string>>();
 

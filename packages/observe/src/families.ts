@@ -1,4 +1,4 @@
-/** Which metrics are there? Each family is made of snapshots. The table in docs/operations.md lists them. Pure. */
+/** The metrics of servers. Each family is computed from snapshots. The table in docs/operations.md lists them. Pure. */
 import { bucketLimitMs } from '@proj/transport/engine';
 import type { HistogramSnapshot, ServerSnapshot, ServiceSnapshot } from '@proj/transport/engine';
 import { EMPTY, HistogramSum } from './histograms.js';
@@ -13,7 +13,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What a metric is, apart from its values. */
+/** A metric without its values. */
 export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -26,12 +26,12 @@ export interface ServerFamily extends Family {
   readonly samples: (servers: readonly ServerSnapshot[]) => Sample[];
 }
 
-/** Buckets end at powers of four microseconds, from a quarter of a millisecond to 18 minutes: every eighth bucket of the engines'. */
+/** Buckets end at powers of four microseconds, from a quarter of a millisecond to 18 minutes: every eighth bucket of the engines' histograms. */
 const FIRST_BUCKET = 27;
 const BUCKET_STEP = 8;
 const LAST_BUCKET = 119;
 
-/** Services with series of their own, unless told otherwise. */
+/** Default number of services with their own series. */
 export const SERVICES_MAX = 1000;
 
 type Service = ServerSnapshot['services'][number];
@@ -52,17 +52,17 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
   countOf(
     'proj_request_resends_total',
     'counter',
-    'Requests given to another worker because the first was lost.',
+    'Requests sent to another worker because the first was lost.',
     ({ resends }) => resends,
   ),
-  countOf('proj_requests_waiting', 'gauge', 'Requests that wait for a worker.', ({ waiting }) => waiting),
+  countOf('proj_requests_waiting', 'gauge', 'Requests waiting for a worker.', ({ waiting }) => waiting),
   countOf(
     'proj_request_oldest_waiting_seconds',
     'gauge',
     'How long the oldest waiting request has waited.',
     ({ oldestWaitingMs }) => oldestWaitingMs / 1000,
   ),
-  countOf('proj_requests_running', 'gauge', 'Requests that workers have.', ({ running }) => running),
+  countOf('proj_requests_running', 'gauge', 'Requests being processed by workers.', ({ running }) => running),
   countOf(
     'proj_workers',
     'gauge',
@@ -102,7 +102,7 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
     name: 'proj_store_commit_seconds',
     type: 'histogram',
     labels: ['protocol', 'le'],
-    help: 'Time that commits of the store took, failed ones included.',
+    help: 'Duration of store commits, including failed ones.',
     samples: (servers) =>
       servers.flatMap(({ protocol, commitMs }) =>
         commitMs === undefined
@@ -114,7 +114,7 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
     name: 'proj_schedules',
     type: 'gauge',
     labels: ['protocol', 'result'],
-    help: 'Scheduled jobs by the result of their last run; none if it is still to come.',
+    help: 'Scheduled jobs by the result of their last run; none if it has not run yet.',
     samples: (servers) =>
       servers.flatMap(({ protocol, jobs }) => (jobs === undefined ? [] : schedulesOf(protocol, jobs))),
   },
@@ -133,7 +133,7 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
   ),
 ];
 
-/** Keeps the number of series bounded: a service beyond the first `max` counts as `other`. A name keeps its place while the service is there. */
+/** Bounds the number of series: services beyond the first `max` count as `other`. A name keeps its series while the service exists. */
 export class ServiceNames {
   readonly #max: number;
   readonly #named = new Set<string>();
@@ -142,7 +142,7 @@ export class ServiceNames {
     this.#max = max;
   }
 
-  /** The servers with at most so many services by name. */
+  /** The servers with at most `max` services by name. */
   bound(servers: readonly ServerSnapshot[]): ServerSnapshot[] {
     const present = new Set(
       servers.flatMap(({ protocol, services }) => services.map(({ name }) => `${protocol}/${name}`)),
@@ -165,7 +165,7 @@ export class ServiceNames {
   }
 }
 
-/** Services added up under one name. */
+/** The sum of several services under one name. */
 class OtherServices {
   readonly #outcomes: Record<string, number> = {};
   readonly #sums = { requests: 0, resends: 0, waiting: 0, oldestWaitingMs: 0, running: 0, workers: 0 };
@@ -191,7 +191,7 @@ class OtherServices {
   }
 }
 
-/** Results that are always there, so that their series do not come and go. */
+/** Results that are always present, so that their series do not come and go. */
 const RESULTS = ['none', 'ok', 'broker-lost'];
 
 function schedulesOf(protocol: string, jobs: NonNullable<ServerSnapshot['jobs']>): Sample[] {

@@ -1,34 +1,34 @@
-/** Which faults do the figures show? A pure function of the rows and of how they moved in the last seconds. */
+/** Detects faults from the rows and their changes in the last seconds. Pure. */
 import type { ClientRow, FaultRow, ServiceRow, WorkerRow } from './model.js';
 
 /** What one worker did in the last seconds. */
 export interface WorkerTrack {
   /** Seconds observed, at most five. */
   readonly seconds: number;
-  /** Requests it finished in them. */
+  /** Requests it finished in that time. */
   readonly done: number;
-  /** Sum over these seconds of the requests it had at each moment: work in seconds. */
+  /** Sum over these seconds of its requests at each moment: work in seconds. */
   readonly busySeconds: number;
-  /** How long it has been busy without finishing anything, in milliseconds. */
+  /** How long it has been busy without finishing anything. Milliseconds. */
   readonly stalledMs: number;
 }
 
-/** What {@link faultsOf} judges. */
+/** The input of {@link faultsOf}. */
 export interface Figures {
   readonly services: Readonly<Record<string, ServiceRow>>;
   readonly workers: Readonly<Record<string, WorkerRow>>;
   readonly clients: Readonly<Record<string, ClientRow>>;
   /** By key of the worker. */
   readonly tracks: ReadonlyMap<string, WorkerTrack>;
-  /** Messages refused per second, by key of the worker or client. */
+  /** Messages rejected per second, by key of the worker or client. */
   readonly refusals: Readonly<Record<'workers' | 'clients', ReadonlyMap<string, number>>>;
   /** Why a server is not ready, by protocol. */
   readonly broken: ReadonlyMap<string, { readonly code: string; readonly text: string }>;
 }
 
-/** A job this long and without any figure to compare it with is stuck. */
+/** A job this long is stuck if there is no figure to compare it with. */
 const STUCK_UNKNOWN_MS = 30_000;
-/** A job is never stuck before. */
+/** A shorter job is never stuck. */
 const STUCK_MIN_MS = 3000;
 /** A job is stuck when it takes this many times the 99th percentile of its service. */
 const STUCK_TIMES = 10;
@@ -37,13 +37,13 @@ const SLOW_TIMES = 5;
 const SLOW_MIN_MS = 100;
 /** Seconds of observation before a worker is called slow. */
 const SLOW_SECONDS = 3;
-/** Refused messages of one client per second. */
+/** Rejected messages of one client per second. */
 const FLOOD_PER_SECOND = 20;
 const NO_WORKERS_MS = 1000;
-/** A durable queue may well wait for its consumers. */
+/** A durable queue may have to wait for its consumers. */
 const NO_CONSUMERS_MS = 60_000;
 
-/** The faults at `now`, by `CODE/SUBJECT`; `before` are those of the second before, whose `since` goes on. */
+/** The faults at `now`, by `CODE/SUBJECT`. A fault that was already in `before`, one second earlier, keeps its `since`. */
 export function faultsOf(
   figures: Figures,
   before: Readonly<Record<string, FaultRow>>,
@@ -83,7 +83,7 @@ function workersOf({ workers, services, tracks }: Figures): Found[] {
     const usual = Math.max(...known.map(({ p50 }) => p50));
     if (known.length === 0 || track.seconds < SLOW_SECONDS || jobMs < Math.max(SLOW_MIN_MS, SLOW_TIMES * usual))
       return [];
-    const text = `Worker ${worker.id} (${what}) takes about ${seconds(jobMs)} for a job, the median is ${seconds(usual)}: look at its machine, or drain it.`;
+    const text = `Worker ${worker.id} (${what}) takes about ${seconds(jobMs)} for a job; the median is ${seconds(usual)}: look at its machine, or drain it.`;
     return [{ code: 'slow-worker', subject, href, text }];
   });
 }
@@ -95,7 +95,7 @@ function floodsOf(kind: 'workers' | 'clients', figures: Figures): Found[] {
     if (rate < FLOOD_PER_SECOND) return [];
     const [reason] = Object.entries(sender.refused).reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
     const who = kind === 'workers' ? 'Worker' : 'Client';
-    const text = `${who} ${sender.id} sends ${Math.round(rate)} messages per second that are refused (${reason}): stop it, or take its rights away.`;
+    const text = `${who} ${sender.id} sends ${Math.round(rate)} messages per second that are rejected (${reason}): stop it, or revoke its rights.`;
     return [{ code: 'flooding-client', subject, href: hrefOf(kind, subject), text }];
   });
 }
@@ -104,10 +104,10 @@ function servicesOf(services: Figures['services']): Found[] {
   return Object.entries(services).flatMap(
     ([subject, { protocol, name, waiting, workers, oldestWaitingMs, isDead }]): Found[] => {
       const patienceMs = protocol === 'pzq' ? NO_CONSUMERS_MS : NO_WORKERS_MS;
-      // Dead letters wait for a person, or for a program that need not run all the time.
+      // Dead letters wait for a person, or for a program that does not always run.
       if (isDead === true) return [];
       if (workers > 0 || waiting === 0 || oldestWaitingMs < patienceMs) return [];
-      const text = `Service ${name} has no workers; ${waiting} requests wait, the oldest for ${seconds(oldestWaitingMs)}: start a worker.`;
+      const text = `Service ${name} has no workers; ${waiting} requests are waiting, the oldest for ${seconds(oldestWaitingMs)}: start a worker.`;
       return [{ code: 'service-without-workers', subject, href: hrefOf('services', subject), text }];
     },
   );
@@ -128,13 +128,13 @@ function brokenOf(broken: Figures['broken']): Found[] {
   }));
 }
 
-/** The protocol of a key stays readable; ids may hold anything. */
+/** Keeps the protocol readable; ids may contain anything. */
 function hrefOf(table: string, key: string): string {
   const [protocol = '', ...id] = key.split('/');
   return ['', table, protocol, ...(id.length === 0 ? [] : [encode(id.join('/'))])].join('/');
 }
 
-/** `encodeURIComponent` throws at lone surrogates, which names from peers may hold. */
+/** `encodeURIComponent` throws at lone surrogates, which peers may put into names. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }

@@ -1,4 +1,4 @@
-/** Arithmetic of histograms: what was recorded between two snapshots, and sums. Pure. */
+/** Histogram arithmetic: what was recorded between two snapshots, and sums. Pure. */
 import type { HistogramSnapshot } from '@proj/transport/engine';
 import { percentile } from '@proj/transport/engine';
 import type { LatencyRow } from './model.js';
@@ -6,20 +6,20 @@ import type { LatencyRow } from './model.js';
 /** Nothing recorded. */
 export const EMPTY: HistogramSnapshot = { count: 0, sumMs: 0, buckets: new Uint32Array(0) };
 
-/** What `later` has beyond `earlier`. All of it, if `earlier` is no predecessor, such as before a restart. */
+/** The records in `later` that are not in `earlier`. All of them if `earlier` is not a predecessor, for example from before a restart. */
 export function since(later: HistogramSnapshot, earlier: HistogramSnapshot): HistogramSnapshot {
   if (later.count < earlier.count || earlier.count === 0) return later;
   if (later.count === earlier.count) return EMPTY;
   return combine(later, earlier, -1);
 }
 
-/** Both together. */
+/** The sum of both. */
 export function sum(one: HistogramSnapshot, other: HistogramSnapshot): HistogramSnapshot {
   if (one.count === 0) return other;
   return other.count === 0 ? one : combine(one, other, 1);
 }
 
-/** Any number of them together. */
+/** The sum of any number of histograms. */
 export class HistogramSum {
   #count = 0;
   #sumMs = 0;
@@ -38,7 +38,7 @@ export class HistogramSum {
       this.#buckets[index] = (this.#buckets[index] ?? 0) + (buckets[index] ?? 0);
   }
 
-  /** The sum so far; nothing may be added afterwards. */
+  /** The sum so far. Add nothing afterwards. */
   get snapshot(): HistogramSnapshot {
     return { count: this.#count, sumMs: this.#sumMs, buckets: this.#buckets };
   }

@@ -27,15 +27,15 @@ const BODY_MAX_BYTES = 1_048_576;
 const HEADERS_MAX_BYTES = 8192;
 const CONNECTIONS_MAX = 256;
 /**
- * Connections that the system holds until we accept them. Beyond it a client believes that it is connected, and learns otherwise only when it
- * sends again, after a second or many: 1,000 at once would seem to hang.
+ * Connections that the system queues until we accept them. Beyond this, a client believes it is connected and retries only after a second or
+ * more: 1,000 clients at once would seem to hang.
  */
 const BACKLOG = 2048;
-/** For headers and body of a request. */
+/** Time limit for the headers and body of a request. */
 const REQUEST_MS = 10_000;
 const STREAMS_MAX = 64;
 const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
-/** A scrape within this time gets the figures of the one before. */
+/** A scrape within this time of the last one gets the same figures. */
 const SCRAPE_MS = 250;
 
 /** An audit line or a failure, for the log of the program. */
@@ -43,36 +43,36 @@ export type HttpRecord = Readonly<Record<string, unknown>>;
 
 /** What to serve, and where. */
 export interface HttpOptions {
-  /** `HOST:PORT`; port 0 is a free one. */
+  /** `HOST:PORT`; port 0 picks a free port. */
   readonly listen: string;
   readonly observer: Observer;
-  /** At least 16 characters. With it, actions are possible; on other hosts than loopback it is required for everything but the page and `/healthz`. */
+  /** At least 16 characters. Enables actions. On non-loopback hosts it is required, and protects everything but the page and `/healthz`. */
   readonly token?: string;
   /** Folder of the page. Default: no page. */
   readonly assets?: string;
-  /** Services with series of their own. Default: 1000. */
+  /** Number of services with their own series. Default: 1000. */
   readonly maxServices?: number;
-  /** Ends the process in good order. Default: action `drain-process` is not possible. */
+  /** Shuts the process down in order. Default: the action `drain-process` is not available. */
   readonly onDrain?: () => void;
   /** Called for every action and every wrong token. */
   readonly onAudit?: (record: HttpRecord) => void;
-  /** Open event streams. Default: 64. */
+  /** Limit of open event streams. Default: 64. */
   readonly streamsMax?: number;
-  /** Bytes that the reader of a stream may leave unread before it is cut. Default: 8 MiB. */
+  /** Unread bytes of a stream before it is cut. Default: 8 MiB. */
   readonly streamUnreadMaxBytes?: number;
 }
 
 /** A running server. */
 export interface HttpServer {
-  /** With the port that was bound. */
+  /** Includes the port that was bound. */
   readonly url: string;
   /** Cuts all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Serves an observer over HTTP. Rejects with `OPTIONS_INVALID` for an address that cannot be used, a short token, or another address than
- * loopback without a token; with `ADDRESS_IN_USE` if it is taken.
+ * Serves an observer over HTTP. Rejects with `OPTIONS_INVALID` for an invalid address, a short token, or a non-loopback address without a token;
+ * with `ADDRESS_IN_USE` if the address is taken.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port } = parseListen(options.listen);
@@ -86,12 +86,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   if (token !== undefined && !/^[!-~]+$/.test(token))
     throw new ProjError(
       'OPTIONS_INVALID',
-      'http: the token has blanks, or characters that are not ASCII, and no header can carry it: choose another one',
+      'http: the token contains spaces or non-ASCII characters, which a header cannot carry: choose another one',
     );
   if (token === undefined && !isLocal)
     throw new ProjError(
       'OPTIONS_INVALID',
-      `http: "${options.listen}" can be reached from other machines and needs a token: give a token file, or listen on 127.0.0.1`,
+      `http: "${options.listen}" is reachable from other machines and needs a token: set a token file, or listen on 127.0.0.1`,
     );
   const app = Fastify({
     bodyLimit: BODY_MAX_BYTES,
@@ -103,7 +103,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 },
   });
   app.server.maxConnections = CONNECTIONS_MAX;
-  // A head that never ends is no request for `requestTimeout` while no byte has come.
+  // `requestTimeout` does not cover a connection that never sends a byte.
   app.server.on('connection', (socket) => {
     const timer = setTimeout(() => {
       if (socket.bytesRead === 0) socket.destroy();
@@ -180,7 +180,7 @@ class Endpoint {
     const { observer, assets: folder } = this.#options;
     app.addHook('onRequest', async (request, reply) => {
       if (this.#isLocal && !isLocalName(request.headers.host))
-        await reply.code(403).send({ error: 'Ask for this server by its address, or as localhost.' });
+        await reply.code(403).send({ error: 'Use the address of this server or localhost.' });
     });
     const read = { onRequest: this.#isLocal ? [] : [this.#authorize] };
     const bodies = { onRequest: this.#guard === undefined ? [] : [this.#authorize] };
@@ -294,11 +294,11 @@ class Endpoint {
   async #act(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { observer, onDrain, onAudit } = this.#options;
     const { origin, host } = request.headers;
-    // The header of the token cannot be sent by a foreign page; this says so twice.
+    // A foreign page cannot send the token's header; this check repeats that rule.
     if (origin !== undefined && origin !== `http://${host ?? ''}` && origin !== `https://${host ?? ''}`)
-      return this.#refuse(request, reply, 403, 'Actions come from the page of this program alone.');
+      return this.#refuse(request, reply, 403, 'Actions are accepted only from the page of this program.');
     const action = parseAction(request.body);
-    if (action === undefined) return this.#refuse(request, reply, 400, 'This is no action.');
+    if (action === undefined) return this.#refuse(request, reply, 400, 'This is not a valid action.');
     try {
       const result = await act(action, observer.servers, onDrain);
       onAudit?.({ event: 'action', address: request.ip, ...action, ...result });
@@ -310,14 +310,14 @@ class Endpoint {
     }
   }
 
-  /** A request with the token that is no action of ours leaves a line, too. */
+  /** Also logs an authorized request that is not a valid action. */
   #refuse({ ip }: FastifyRequest, reply: FastifyReply, code: 400 | 403, text: string): FastifyReply {
     this.#options.onAudit?.({ event: 'action', address: ip, ok: false, text });
     return reply.code(code).send({ ok: false, count: 0, text });
   }
 }
 
-/** Host and port of `HOST:PORT` or `[HOST]:PORT`. Throws `OPTIONS_INVALID`. */
+/** The host and port in `HOST:PORT` or `[HOST]:PORT`. Throws `OPTIONS_INVALID`. */
 function parseListen(listen: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port = ''] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(listen) ?? [];
   const host = bracketed ?? plain;
@@ -330,7 +330,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** A name that somebody else's DNS could point at us is refused. */
+/** Rejects names that foreign DNS could point at us. */
 function isLocalName(host: string | undefined): boolean {
   const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || isIP(name) !== 0;

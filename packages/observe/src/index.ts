@@ -1,4 +1,4 @@
-/** What servers do, for Prometheus, for people, and for programs. The HTTP side is `@proj/observe/http`. */
+/** The state of servers, for Prometheus, people and programs. The HTTP side is `@proj/observe/http`. */
 export { collectMetrics } from './collect.js';
 export type { CollectOptions } from './collect.js';
 export { observe } from './observe.js';

@@ -1,4 +1,4 @@
-/** What a program shows of itself over HTTP: one JSON document, and every second the rows that changed in it. The page and `proj top` read it by the same types. */
+/** What a program shows over HTTP: one JSON document and, every second, the changed rows. The page and `proj top` use the same types. */
 
 /** Durations of the last minute, in milliseconds. */
 export interface LatencyRow {
@@ -17,13 +17,13 @@ export interface ServiceRow {
   /** Since the start, by outcome; `ok` is success. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly resends: number;
-  /** Per second, over the last ten. */
+  /** Per second, over the last ten seconds. */
   readonly rate: number;
   readonly waiting: number;
   readonly oldestWaitingMs: number;
   readonly running: number;
   readonly workers: number;
-  /** An operator has paused it. */
+  /** Paused by an operator. */
   readonly isPaused?: true;
   /** Its requests are the dead letters of a queue. */
   readonly isDead?: true;
@@ -37,13 +37,13 @@ export interface WorkerRow {
   readonly id: string;
   readonly services: readonly string[];
   readonly state: 'idle' | 'busy' | 'away';
-  /** Wall-clock milliseconds since 1970. Moments, not durations: a row that only grows older does not change. */
+  /** Wall-clock milliseconds since 1970. Moments instead of durations, so that a row does not change by aging. */
   readonly stateSince: number;
   readonly lastHeard: number;
   readonly running: number;
   readonly done: number;
   readonly resends: number;
-  /** Messages of it that were dropped, since the start, by reason. */
+  /** Its dropped messages since the start, by reason. */
   readonly refused: Readonly<Record<string, number>>;
   readonly key?: string;
 }
@@ -58,7 +58,7 @@ export interface ClientRow {
   readonly key?: string;
 }
 
-/** Figures of one protocol's server, as they are. Key: `PROTOCOL`. */
+/** Figures of one protocol's server, unprocessed. Key: `PROTOCOL`. */
 export interface ServerRow {
   readonly protocol: string;
   readonly endpoints: Readonly<Record<string, string>>;
@@ -67,9 +67,9 @@ export interface ServerRow {
   readonly gauges: Readonly<Record<string, number>>;
   /** Connections refused at the handshake, since the start, by reason. */
   readonly refused: Readonly<Record<string, number>>;
-  /** How long commits of its store took; only of a server with a store. */
+  /** Duration of its store's commits; only for a server with a store. */
   readonly commit?: LatencyRow;
-  /** What an operator may have it do. */
+  /** The actions that it supports. */
   readonly actions: readonly ServerAction[];
 }
 
@@ -79,7 +79,7 @@ export interface DeadLetterRow {
   readonly reason: string;
   readonly attempts: number;
   readonly bytes: number;
-  /** Wall-clock milliseconds since 1970 at which it died. */
+  /** Wall-clock milliseconds since 1970 when it died. */
   readonly at: number;
 }
 
@@ -88,9 +88,9 @@ export interface ScheduleRow {
   readonly id: string;
   /** A cron expression, or an interval such as `every 10 s`. */
   readonly when: string;
-  /** The type of job that it runs, as named among the services. */
+  /** The type of the job it runs, as named among the services. */
   readonly target: string;
-  /** Wall-clock milliseconds since 1970; absent if it does not run again. */
+  /** Wall-clock milliseconds since 1970; absent if it will not run again. */
   readonly nextAt?: number;
   /** When its last run ended. */
   readonly lastAt?: number;
@@ -99,12 +99,12 @@ export interface ScheduleRow {
   readonly runs: number;
 }
 
-/** A fault that the program sees in its own figures, such as a stuck worker. Key: `CODE/SUBJECT`. */
+/** A fault that the program detects in its own figures, such as a stuck worker. Key: `CODE/SUBJECT`. */
 export interface FaultRow {
   readonly code: 'slow-worker' | 'stuck-worker' | 'flooding-client' | 'service-without-workers' | 'disk-full';
-  /** The row at fault, as path of the page: `/workers/mdp/ID`. */
+  /** The row at fault, as a path of the page: `/workers/mdp/ID`. */
   readonly href: string;
-  /** One sentence: what, who, since when, what to do. */
+  /** One sentence: what, where, since when, what to do. */
   readonly text: string;
   /** Wall-clock milliseconds since 1970. */
   readonly since: number;
@@ -112,7 +112,7 @@ export interface FaultRow {
 
 /** A note of an engine, or a refused handshake. */
 export interface NoteRow {
-  /** Grows by one from note to note. */
+  /** Increases by one with each note. */
   readonly id: number;
   readonly at: number;
   readonly protocol: string;
@@ -123,14 +123,14 @@ export interface NoteRow {
   readonly text: string;
 }
 
-/** One point of the plots, one each second; the server keeps 900. */
+/** One point of the plots, once a second; the server keeps 900. */
 export interface HistoryPoint {
   /** Wall-clock seconds since 1970. */
   readonly at: number;
-  /** Requests that ended in this second: all, and those that did not end well. */
+  /** Requests that ended in this second: all, and failed ones. */
   readonly ended: number;
   readonly failed: number;
-  /** Of those that ended in the ten seconds before: waiting and working together. */
+  /** For requests that ended in the last ten seconds: waiting plus working time. */
   readonly p50: number;
   readonly p99: number;
   readonly waiting: number;
@@ -157,7 +157,7 @@ export interface ProcessRow {
   readonly memoryHeldBytes: number;
 }
 
-/** Everything. */
+/** The whole model. */
 export interface Model {
   readonly process: ProcessRow;
   readonly servers: Readonly<Record<string, ServerRow>>;
@@ -165,7 +165,7 @@ export interface Model {
   readonly workers: Readonly<Record<string, WorkerRow>>;
   readonly clients: Readonly<Record<string, ClientRow>>;
   readonly deadLetters: Readonly<Record<string, DeadLetterRow>>;
-  /** Only programs with a scheduler have it. */
+  /** Only in programs with a scheduler. */
   readonly schedules?: Readonly<Record<string, ScheduleRow>>;
   readonly faults: Readonly<Record<string, FaultRow>>;
   /** At most 500: see {@link latestNotes}. */
@@ -174,10 +174,10 @@ export interface Model {
   readonly history: readonly HistoryPoint[];
 }
 
-/** Rows that changed; `null` for rows that are gone. */
+/** Changed rows; `null` for removed rows. */
 type Changed<Rows> = { readonly [Key in keyof Rows]?: Rows[Key] | null };
 
-/** What changed within a second: event `delta` of `/api/events`, whose first event is `model`, the whole. */
+/** The changes of a second: event `delta` of `/api/events`, whose first event is `model`, the whole model. */
 export interface Delta {
   readonly process?: ProcessRow;
   readonly servers?: Changed<Model['servers']>;
@@ -187,7 +187,7 @@ export interface Delta {
   readonly deadLetters?: Changed<Model['deadLetters']>;
   readonly schedules?: Changed<NonNullable<Model['schedules']>>;
   readonly faults?: Changed<Model['faults']>;
-  /** New ones. */
+  /** The new ones. */
   readonly notes?: readonly NoteRow[];
   /** The new point. */
   readonly point: HistoryPoint;
@@ -199,21 +199,21 @@ export type Action =
   | { readonly action: 'drain-service'; readonly protocol: string; readonly name: string }
   | { readonly action: 'pause' | 'resume'; readonly protocol: string; readonly name: string }
   | { readonly action: 'requeue-dead' | 'discard-dead'; readonly ids: readonly string[] | 'all' }
-  /** `confirm` is the name of the queue once more. */
+  /** `confirm` repeats the name of the queue. */
   | { readonly action: 'purge'; readonly protocol: string; readonly name: string; readonly confirm: string }
   | { readonly action: 'drain-process' };
 
-/** An action that concerns one server. */
+/** An action on one server. */
 export type ServerAction = Exclude<Action['action'], 'drain-process'>;
 
-/** Its answer: how many were concerned, or why none. */
+/** The answer: how many items it affected, or why none. */
 export interface ActionResult {
   readonly ok: boolean;
   readonly count: number;
   readonly text: string;
 }
 
-/** Outcomes that somebody asked for: no failures. */
+/** Outcomes that were requested, not failures. */
 const WANTED: ReadonlySet<string> = new Set([
   'ok',
   'deduplicated',
@@ -224,7 +224,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'cancelled',
 ]);
 
-/** Requests that did not end well. */
+/** Requests that failed. */
 export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
   let failed = 0;
   for (const outcome in outcomes) if (!WANTED.has(outcome)) failed += outcomes[outcome] ?? 0;

@@ -1,4 +1,4 @@
-/** Keeps the model of a process: a snapshot of each server every second, what changed, 15 minutes of history, the latest notes. */
+/** Keeps the model of a process: a snapshot of each server per second, the changes, 15 minutes of history, and the latest notes. */
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
@@ -30,7 +30,7 @@ export interface ObserveOptions {
   readonly version: string;
   /** Whether actions are possible. Default: no. */
   readonly hasActions?: boolean;
-  /** Memory that peers may take, and that they have taken. */
+  /** The memory limit for peers, and how much is in use. */
   readonly memory?: { stats(): { readonly maxBytes: number; readonly heldBytes: number } };
   /** Wall-clock milliseconds since 1970. For tests. */
   readonly now?: () => number;
@@ -45,22 +45,22 @@ export interface Observer {
   readonly model: Model;
   /** Calls `listener` with every delta until the returned function is called. */
   onDelta(listener: (delta: Delta) => void): () => void;
-  /** Adds a note of a server. */
+  /** Adds a server's note. */
   note(protocol: string, note: Note): void;
-  /** Adds a note about a connection that a server refused: at most one a minute about the same key or address, whatever its port. */
+  /** Adds a note about a connection that a server refused: at most one a minute per key or address, whatever the port. */
   refused(protocol: string, refusal: HandshakeRefusal): void;
-  /** Whether the process drains. */
+  /** Whether the process is draining. */
   readonly isDraining: boolean;
-  /** The process drains from now on: it is no longer ready. */
+  /** The process begins to drain: it is no longer ready. */
   draining(): void;
-  /** Takes a snapshot now. Done each second; tests call it. */
+  /** Takes a snapshot now. Called every second, and by tests. */
   tick(): void;
   /** Stops. */
   close(): void;
 }
 
 /**
- * Observes servers, one snapshot a second. What it remembers is bounded by what they list.
+ * Observes servers, one snapshot per second. Its memory is bounded by what they list.
  *
  * ```ts
  * const observer = observe({ name: 'mine', version: '1.0.0', servers: [{ protocol: 'mdp', facade: broker }] });
@@ -79,7 +79,7 @@ class ProcessObserver implements Observer {
   readonly #services = new Map<string, ServiceTrack>();
   readonly #workers = new Map<string, WorkerHistory>();
   readonly #clients = new Map<string, ClientHistory>();
-  /** Of workers as senders of messages that are refused. */
+  /** Tracks workers as senders of rejected messages. */
   readonly #senders = new Map<string, ClientHistory>();
   readonly #stop: () => void;
   readonly #startedAt: number;
@@ -151,7 +151,7 @@ class ProcessObserver implements Observer {
     this.#listeners.clear();
   }
 
-  /** {@link tick}, but figures that cannot be taken or shown never end the process they are about: the last model stays. */
+  /** As {@link tick}, but a failure never ends the observed process: the last model stays. */
   #second(): void {
     const before = this.#model;
     try {
@@ -266,7 +266,7 @@ class ProcessObserver implements Observer {
     };
   }
 
-  /** The list is read again when their number, or what came and went, has changed. */
+  /** Reads the list again if its length changed or items came and went. */
   async #listDeadLetters({ dead, servers }: Rows): Promise<void> {
     const asOf = JSON.stringify([
       dead,
@@ -289,7 +289,7 @@ class ProcessObserver implements Observer {
       this.#deadLetters = Object.fromEntries(letters);
       this.#deadAsOf = asOf;
     } catch {
-      // The store tells by itself what is wrong; the next second tries again.
+      // The store reports its own faults; the next second tries again.
     } finally {
       this.#isListing = false;
     }

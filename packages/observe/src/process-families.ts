@@ -10,7 +10,7 @@ export interface ProcessFamily extends Family {
 
 const NANOSECONDS = 1e9;
 
-/** All metrics of the process, and the end of the measurement behind them. */
+/** All metrics of the process, and a function that ends the measurement behind them. */
 export function processFamilies(): { readonly families: readonly ProcessFamily[]; readonly close: () => void } {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
@@ -22,24 +22,26 @@ export function processFamilies(): { readonly families: readonly ProcessFamily[]
       help: 'Name and version of the program; the value is 1.',
       samples: ({ process: { name, version } }) => [{ labels: { program: name, version }, value: 1 }],
     },
-    one('proj_draining', 'gauge', 'Whether the process drains: 1 if so.', (model) => Number(model.process.isDraining)),
+    one('proj_draining', 'gauge', '1 while the process is draining, otherwise 0.', (model) =>
+      Number(model.process.isDraining),
+    ),
     one(
       'proj_memory_max_bytes',
       'gauge',
-      'Memory that all peers together may take.',
+      'Memory limit for all peers together.',
       (model) => model.process.memoryMaxBytes,
     ),
     one(
       'proj_memory_held_bytes',
       'gauge',
-      'Memory that peers take, by estimate.',
+      'Estimated memory in use for peers.',
       (model) => model.process.memoryHeldBytes,
     ),
     {
       name: 'proj_faults',
       type: 'gauge',
       labels: ['fault'],
-      help: 'Faults that the program sees in its own figures, by kind.',
+      help: 'Faults that the program detects in its own figures, by kind.',
       samples: ({ faults }) =>
         ['slow-worker', 'stuck-worker', 'flooding-client', 'service-without-workers', 'disk-full'].map((fault) => ({
           labels: { fault },
@@ -84,7 +86,7 @@ function one(name: string, type: 'counter' | 'gauge', help: string, value: (mode
   return { name, type, labels: [], help, samples: (model) => [{ labels: {}, value: value(model) }] };
 }
 
-/** Nothing measured yet is no number, or the largest there is. */
+/** Before the first measurement the value is NaN or the largest number. */
 function finite(nanoseconds: number): number {
   return Number.isFinite(nanoseconds) && nanoseconds < Number.MAX_SAFE_INTEGER ? nanoseconds / NANOSECONDS : 0;
 }

@@ -1,4 +1,4 @@
-/** From snapshots to rows of the model. Pure. */
+/** Converts snapshots to rows of the model. Pure. */
 import type {
   ClientSnapshot,
   JobSnapshot,
@@ -8,7 +8,7 @@ import type {
 } from '@proj/transport/engine';
 import type { ClientRow, LatencyRow, ScheduleRow, ServerRow, ServiceRow, WorkerRow } from './model.js';
 
-/** Two clocks tell a moment this exactly; a moment that moved less is the same one. */
+/** Precision of a moment computed from two clocks; a smaller move counts as none. */
 const JITTER_MS = 50;
 
 /** The row of a server. */
@@ -22,7 +22,7 @@ export function serverRow(
   return commit === undefined ? row : { ...row, commit };
 }
 
-/** The row of a service: `before` itself if nothing has changed. */
+/** The row of a service; `before` itself if nothing has changed. */
 export function serviceRow(
   protocol: string,
   service: ServiceSnapshot,
@@ -64,7 +64,7 @@ export function serviceRow(
   return { ...row, ...(isPaused === undefined ? {} : { isPaused }), ...(isDead === undefined ? {} : { isDead }) };
 }
 
-/** The row of a worker. Its moments stay as they were in `before` unless they have really moved. */
+/** The row of a worker. Keeps the moments in `before` unless they have really moved. */
 export function workerRow(
   protocol: string,
   { stateMs, silentMs, key, ...worker }: WorkerSnapshot,
@@ -85,7 +85,7 @@ export function clientRow(protocol: string, { id, open, refused, key }: ClientSn
   return { protocol, id, open, refused, ...(key === undefined ? {} : { key }) };
 }
 
-/** The row of a scheduled job. Its moments stay as they were in `before` unless they have really moved. */
+/** The row of a scheduled job. Keeps the moments in `before` unless they have really moved. */
 export function scheduleRow(job: JobSnapshot, now: number, before: ScheduleRow | undefined): ScheduleRow {
   const { id, service, schedule, nextMs, fired, result, resultMs } = job;
   return {

@@ -1,4 +1,4 @@
-/** What is observed: servers, by snapshots of what they do and by what an operator may do to them. */
+/** What is observed: servers, through snapshots and the operator's actions on them. */
 import type { ServerSnapshot } from '@proj/transport/engine';
 
 /** A facade of this project: anything whose `stats({ detail: true })` has a {@link ServerSnapshot} in `detail`. */
@@ -16,7 +16,10 @@ export interface DeadLetter {
   readonly body: readonly Uint8Array[];
 }
 
-/** What can be done to a server. Each says how many it concerned, or to nothing if there is no such subject; what is absent, this server cannot do. */
+/**
+ * The operator's actions on a server. Each returns how many items it affected, or `undefined` if the subject does not exist. A missing method
+ * means that the server cannot do it.
+ */
 export interface ServerActions {
   readonly drainWorker?: (id: string) => number | Promise<number>;
   readonly disconnectWorker?: (id: string) => number | Promise<number>;
@@ -33,15 +36,15 @@ export interface ObservedServer {
   /** `mdp`, `ppp`, `nfp`, `emqp`, `pzq` or `scheduler`. */
   readonly protocol: string;
   readonly facade: Detailed;
-  /** Where it is bound, by the name of the option. */
+  /** Its endpoints, by option name. */
   readonly endpoints?: Readonly<Record<string, string>>;
-  /** Why it is not ready, such as a store that refuses; nothing if it is. */
+  /** Why it is not ready, for example a failing store; nothing if it is ready. */
   readonly fault?: () => { readonly code: string; readonly text: string } | undefined;
   readonly deadLetters?: () => AsyncIterable<DeadLetter>;
   readonly actions?: ServerActions;
 }
 
-/** What the facade shows now. One without details, such as a worker, shows the numbers among its statistics. */
+/** The facade's current snapshot. A facade without details, such as a worker, shows the numbers among its statistics. */
 export function snapshotOf(protocol: string, facade: Detailed): ServerSnapshot {
   const stats = (facade.stats({ detail: true }) ?? {}) as Readonly<Record<string, unknown>>;
   if (isSnapshot(stats['detail'])) return stats['detail'];

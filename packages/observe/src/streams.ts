@@ -1,15 +1,15 @@
-/** Open event streams: the model first, then every delta. Bounded in number and in bytes that a reader leaves unread. */
+/** Open event streams: first the model, then every delta. Limited in number and in unread bytes. */
 import type { ServerResponse } from 'node:http';
 import type { Delta, Model } from './model.js';
 
 /** Bounds of {@link EventStreams}. */
 export interface StreamBounds {
   readonly streamsMax: number;
-  /** Of one stream; all together may hold as many as four that are full. */
+  /** Per stream; all together may hold four times as much. */
   readonly unreadMaxBytes: number;
 }
 
-/** The streams of one server. Each text is made once, for all of them. */
+/** The streams of one server. Each text is made once for all of them. */
 export class EventStreams {
   readonly #bounds: StreamBounds;
   readonly #open = new Set<ServerResponse>();
@@ -22,7 +22,7 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** Whether one more stream would be one too many. */
+  /** Whether the limit of streams is reached. */
   get isFull(): boolean {
     const { streamsMax, unreadMaxBytes } = this.#bounds;
     if (this.#open.size >= streamsMax) return true;
@@ -35,12 +35,12 @@ export class EventStreams {
   add(response: ServerResponse, model: Model): void {
     this.#open.add(response);
     response.on('close', () => this.#open.delete(response));
-    // A reader that is gone is no fault.
+    // A reader that has gone is not a fault.
     response.on('error', () => this.#open.delete(response));
     response.write(`event: model\ndata: ${JSON.stringify(model)}\n\n`);
   }
 
-  /** Sends a delta to all; whoever has not read what came before is cut. */
+  /** Sends a delta to all; cuts readers that have fallen too far behind. */
   send(delta: Delta): void {
     if (this.#open.size === 0) return;
     const text = Buffer.from(`event: delta\ndata: ${JSON.stringify(delta)}\n\n`);

@@ -1,13 +1,13 @@
-/** Who may act? Whoever has the token. Wrong tokens are limited by address, and compared in constant time. */
+/** Checks the token for actions. Limits wrong tokens per address, and compares in constant time. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Wrong tokens of one address in {@link WINDOW_MS} before even the right one is refused. */
+/** Wrong tokens from one address in {@link WINDOW_MS} before even the right one is rejected. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
-/** Addresses remembered; then all are forgotten at once. */
+/** Number of remembered addresses; then all are forgotten at once. */
 const ADDRESSES_MAX = 1024;
 
-/** What became of a token. */
+/** The result of checking a token. */
 export type TokenVerdict = 'ok' | 'missing' | 'wrong' | 'too-many';
 
 /** Checks `Authorization: Bearer TOKEN`. */
@@ -21,7 +21,7 @@ export class TokenGuard {
     this.#now = now;
   }
 
-  /** Looks at the header of a request from `address`. */
+  /** Checks the header of a request from `address`. */
   check(authorization: string | undefined, address: string): TokenVerdict {
     const failures = this.#failures.get(address);
     const now = this.#now();
@@ -38,7 +38,7 @@ export class TokenGuard {
   }
 }
 
-/** Digests have one length, whatever the token's. */
+/** Digests have the same length, whatever the token's. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

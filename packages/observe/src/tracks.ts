@@ -1,18 +1,18 @@
-/** What the observer remembers from second to second: windows of totals, and how workers and clients moved. Pure; time is an argument. */
+/** What the observer remembers between seconds: windows of totals, and the progress of workers and clients. Pure; time is an argument. */
 import type { ClientSnapshot, HistogramSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
 import type { WorkerTrack } from './faults.js';
 import { EMPTY, latencyOf, since } from './histograms.js';
 import { failures, totalOf } from './model.js';
 import type { LatencyRow } from './model.js';
 
-/** Seconds over which rates are taken. */
+/** Seconds over which rates are averaged. */
 const RATE_SECONDS = 10;
 /** Half the window of latencies: they cover 30 to 60 seconds. */
 const HALF_WINDOW_SECONDS = 30;
-/** Seconds over which faults are judged. */
+/** Seconds over which faults are detected. */
 const FAULT_SECONDS = 5;
 
-/** One number a second, the latest few. */
+/** The latest few values of a number, one per second. */
 class Ring {
   readonly #values: number[] = [];
   readonly #seconds: number;
@@ -30,7 +30,7 @@ class Ring {
     return this.#values.length - 1;
   }
 
-  /** How much the number has grown; 0 after a restart. */
+  /** The growth of the number; 0 after a restart. */
   get growth(): number {
     return Math.max(0, (this.#values.at(-1) ?? 0) - (this.#values[0] ?? 0));
   }
@@ -40,7 +40,7 @@ class Ring {
   }
 }
 
-/** Durations of the last 30 to 60 seconds. What it returns is the same object again while nothing changes. */
+/** Durations of the last 30 to 60 seconds. Returns the same object while nothing changes. */
 export class RecentDurations {
   #seconds = 0;
   #base = EMPTY;
@@ -48,7 +48,7 @@ export class RecentDurations {
   #total: HistogramSnapshot | undefined;
   #row = latencyOf(EMPTY);
 
-  /** They, a second later; before the first half minute is over, all since the start. */
+  /** Advances by a second. In the first half minute, covers everything since the start. */
   next(total: HistogramSnapshot): LatencyRow {
     let isSame = total === this.#total;
     if (this.#seconds++ % HALF_WINDOW_SECONDS === 0) {
@@ -62,7 +62,7 @@ export class RecentDurations {
   }
 }
 
-/** What is new of a service. */
+/** The changes of a service. */
 interface ServiceNews {
   readonly ended: number;
   readonly failed: number;
@@ -79,10 +79,10 @@ export class ServiceTrack {
   readonly #work = new RecentDurations();
   #last: ServiceSnapshot | undefined;
   #total = 0;
-  /** Waiting and working in the last 30 to 60 seconds. */
+  /** Waiting and working times of the last 30 to 60 seconds. */
   recent: readonly [wait: LatencyRow, work: LatencyRow] = [latencyOf(EMPTY), latencyOf(EMPTY)];
 
-  /** What is new since the last second: requests that ended, how many of them failed, and durations. */
+  /** The changes since the last second: requests that ended, how many of them failed, and durations. */
   next(service: ServiceSnapshot): ServiceNews {
     const last = this.#last;
     const { outcomes, waitMs, workMs } = service;
@@ -97,7 +97,7 @@ export class ServiceTrack {
     return { ended, failed, wait: since(waitMs, last.waitMs), work: since(workMs, last.workMs) };
   }
 
-  /** Ends per second. */
+  /** Requests ended per second. */
   get rate(): number {
     return this.#ended.growth / Math.max(1, this.#ended.length);
   }
@@ -110,7 +110,7 @@ export class WorkerHistory {
   #lastDone = -1;
   #movedAt = 0;
 
-  /** The worker a second later. */
+  /** Advances by a second. */
   next({ done, running, stateMs }: WorkerSnapshot, now: number): WorkerTrack {
     if (done !== this.#lastDone) this.#movedAt = this.#lastDone < 0 ? now - stateMs : now;
     this.#lastDone = done;
@@ -129,26 +129,26 @@ export class WorkerHistory {
 export class ClientHistory {
   readonly #refused = new Ring(FAULT_SECONDS);
 
-  /** A client that appears while we watch was refused nothing before. */
+  /** A client that appears while we watch had no rejections before. */
   constructor(isNew: boolean) {
     if (isNew) this.#refused.push(0);
   }
 
-  /** Refused messages per second. */
+  /** Rejected messages per second. */
   next({ refused }: Pick<ClientSnapshot, 'refused'>): number {
     this.#refused.push(totalOf(refused));
     return this.#refused.growth / Math.max(1, this.#refused.length);
   }
 }
 
-/** The track of this key, made if there is none. */
+/** The track of this key, created if missing. */
 export function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
 }
 
-/** Forgets the tracks that have no row any more. */
+/** Forgets tracks whose row is gone. */
 export function forget(map: Map<string, unknown>, rows: Readonly<Record<string, unknown>>): void {
   for (const key of map.keys()) if (!Object.hasOwn(rows, key)) map.delete(key);
 }

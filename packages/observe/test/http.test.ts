@@ -234,7 +234,7 @@ describe('actions', () => {
     const { act, observer } = await start({ token: TOKEN }, { actions: { drainWorker: () => Promise.resolve(0) } });
     expect(observer.model.servers['pzq']?.actions).toEqual(['drain-worker']);
     expect((await act({ action: 'disconnect-worker', protocol: 'pzq', id: 'w' })).text).toContain(
-      'The pzq server has no word to disconnect a worker: drain it, or end its process.',
+      'The pzq server cannot disconnect a worker: drain it, or end its process.',
     );
     expect((await act({ action: 'drain-worker', protocol: 'pzq', id: 'w' })).text).toContain('There is no \\"w\\".');
   });
@@ -252,7 +252,7 @@ describe('actions', () => {
     await act({ action: 'explode' });
     await act({ action: 'drain-process' }, { ...BEARER, origin: 'http://evil.example' });
     expect(audit).toMatchObject([
-      { event: 'action', ok: false, text: 'This is no action.' },
+      { event: 'action', ok: false, text: 'This is not a valid action.' },
       { event: 'action', ok: false },
     ]);
   });
@@ -276,7 +276,7 @@ describe('actions', () => {
 
 describe('addresses', () => {
   it.each(['0.0.0.0:0', '[::]:0'])('%s needs a token', async (listen) => {
-    await expect(start({ listen })).rejects.toThrow(/can be reached from other machines and needs a token/);
+    await expect(start({ listen })).rejects.toThrow(/is reachable from other machines and needs a token/);
   });
 
   it('other than loopback ask for it everywhere but at /healthz', async () => {
@@ -299,8 +299,8 @@ describe('addresses', () => {
     await expect(start({ listen: `127.0.0.1:${port}` })).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
     await expect(start({ listen: '8055' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     await expect(start({ token: 'short' })).rejects.toThrow(/at least 16/);
-    await expect(start({ token: 'correct horse battery' })).rejects.toThrow(/the token has blanks/);
-    await expect(start({ token: 'corréct-horse-battery' })).rejects.toThrow(/not ASCII/);
+    await expect(start({ token: 'correct horse battery' })).rejects.toThrow(/the token contains spaces/);
+    await expect(start({ token: 'corréct-horse-battery' })).rejects.toThrow(/non-ASCII/);
   });
 });
 

@@ -97,5 +97,5 @@ it('rule 39: rules that keep consumers out need curve', async () => {
     transport: network.transport('other'),
     access: [{ keys: '*', request: ['pzq'] }],
   });
-  await expect(until(open.start())).rejects.toThrow('without option curve nobody can be kept from it; set curve');
+  await expect(until(open.start())).rejects.toThrow('cannot be enforced without the option curve; set curve');
 });

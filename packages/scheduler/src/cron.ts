@@ -1,10 +1,10 @@
-/** Cron expressions of five fields, by `croner`, which is asked for times only and keeps no timers. Rule 5. */
+/** Cron expressions with five fields, computed by `croner` without its timers. Rule 5. */
 import { Cron } from 'croner';
 
-/** Parsed expressions that are kept. */
+/** Limit of cached expressions. */
 const KEPT_MAX = 10_000;
 
-/** True for a time zone that this machine knows, such as `UTC` or `Europe/Berlin`. */
+/** True if this machine knows the time zone, such as `UTC` or `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -15,8 +15,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * Returns the first time of an expression after another, both in microseconds since 1970; `undefined` if the expression is invalid or
- * never comes (30 February). A time that a change to summer time skips comes at its end; one that occurs twice comes once.
+ * Returns the next time of an expression, in microseconds since 1970; `undefined` if the expression is invalid or never matches (30 February). A
+ * time skipped by daylight saving fires at the end of the gap; one that occurs twice fires once.
  */
 export function cronIn(timeZone: string): (expression: string, afterMicros: number) => number | undefined {
   const kept = new Map<string, Cron>();

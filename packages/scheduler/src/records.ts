@@ -1,9 +1,9 @@
-/** A job as bytes of a store: a line of JSON, then the body. */
+/** A job in the store: a line of JSON, then the body. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { ProjError } from '@proj/transport';
 import type { ScheduleRecord } from './engine/events.js';
 
-/** Keys begin with this; the job's identity follows. */
+/** Prefix of the keys; the job's identity follows. */
 export const KEY_PREFIX = 'emqp/job/';
 
 const FORMAT = 1;
@@ -23,14 +23,14 @@ export function encodeRecord({ queue, headers, body, every, runsLeft, nextMicros
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
 }
 
-/** Reads the bytes of {@link encodeRecord}. Throws `CORRUPT` for other bytes, and for those of a later version. */
+/** Decodes {@link encodeRecord}. Throws `CORRUPT` for other bytes and for later versions. */
 export function decodeRecord(key: string, bytes: Uint8Array): ScheduleRecord {
   const end = bytes.indexOf(NEWLINE);
   const head = end < 0 ? undefined : readHead(Buffer.from(bytes.subarray(0, end)).toString());
   if (head === undefined)
     throw new ProjError(
       'CORRUPT',
-      `record ${key} is no schedule of this version: use the version that wrote it, or restore the store from a copy`,
+      `record ${key} is not a schedule of this version: use the version that wrote it, or restore the store from a copy`,
     );
   const { queue, headers, every, runsLeft, nextMicros } = head;
   const body = bytes.subarray(end + 1);

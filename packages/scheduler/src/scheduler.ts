@@ -24,28 +24,28 @@ import { decodeRecord, encodeRecord, KEY_PREFIX } from './records.js';
 
 /** Events of an {@link EmqpScheduler}. */
 export interface EmqpSchedulerEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: SchedulerNote;
-  /** A handshake with a broker failed; it is tried again. */
+  /** A handshake with a broker failed; it will be retried. */
   refused: HandshakeRefusal;
-  /** The scheduler has ended, by `drain`, by `close` or because a broker said DISCONNECT; the store is closed. */
+  /** The scheduler has ended because of `drain`, `close` or a broker's DISCONNECT; the store is closed. */
   ended: undefined;
 }
 
 const MESSAGE_FRAMES = 64;
-/** The third frame behind the empty one: the id of the message. */
+/** The third frame after the empty one: the id of the message. */
 const ID_FRAME = 3;
 
 /**
- * Runs jobs for EventMQ clients, at intervals or by cron: each run is a REQUEST to the job's queue. Jobs are on disk before they count,
- * and run on after a restart.
+ * Runs jobs for EventMQ clients, at intervals or by cron: each run is a REQUEST to the job's queue. Jobs count once they are on disk, and
+ * continue after a restart.
  *
  * ```ts
  * await using scheduler = new EmqpScheduler({ store: lmdbRecords({ folder: './schedules' }) });
  * await scheduler.start();
  * ```
  *
- * A crash may lose the run that was due, and never doubles one. A job that is due while no broker is there runs once when one is.
+ * A crash may lose the run that was due, but never doubles one. A job that is due while no broker is connected runs once when one is.
  */
 export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   readonly #settings: EmqpSchedulerSettings;
@@ -55,7 +55,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   #onEnded: () => void = () => undefined;
   #starting: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
-  /** Handshakes with brokers that failed. */
+  /** Number of failed handshakes with brokers. */
   readonly #refused = { key: 0, handshake: 0 };
   #clock: Clock | undefined;
   #engine: EmqpSchedulerEngine | undefined;
@@ -68,10 +68,10 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
     if (!isTimeZone(timeZone))
       throw new ProjError(
         'OPTIONS_INVALID',
-        `EmqpScheduler: timeZone ${timeZone}: this machine does not know it; use a name such as Europe/Berlin or UTC`,
+        `EmqpScheduler: timeZone ${timeZone}: unknown on this machine; use a name such as Europe/Berlin or UTC`,
       );
     this.#settings = settings;
-    // After a pause all jobs may be due at once, so `jobsMax` bounds messages; bytes have the port's own bound.
+    // After a pause all jobs may be due at once. `jobsMax` limits the messages; the port limits the bytes.
     const queue = { peerQueueMax: jobsMax, queueMax: jobsMax };
     this.#port = { lingerMs, maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...queue, ...clientCurve(curve) };
     this.#ended = new Promise((resolve) => {
@@ -79,17 +79,17 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
     });
   }
 
-  /** Opens the store and connects; resolves whether or not a broker is there. Rejects also with the store's error, such as `CORRUPT`. */
+  /** Opens the store and connects; resolves whether or not a broker is reachable. Also rejects with the store's error, such as `CORRUPT`. */
   start(): Promise<void> {
     return (this.#starting ??= this.#start());
   }
 
-  /** Finishes writes under way, within `drainMs`, says farewell, and closes, the store too. Idempotent. */
+  /** Finishes pending writes within `drainMs`, says farewell, and closes everything, including the store. Idempotent. */
   drain(): Promise<void> {
     return this.#end('drain');
   }
 
-  /** The same without waiting: a run whose write is under way is lost. Idempotent, also during a drain. */
+  /** The same without waiting: a run whose write is pending is lost. Idempotent, even during a drain. */
   close(): Promise<void> {
     return this.#end('close');
   }
@@ -105,9 +105,9 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
     return this.#events.on(name, listener);
   }
 
-  /** Counters since construction and gauges of now; `undefined` before `start` has opened the store. */
+  /** Counters since construction and current gauges; `undefined` before `start` has opened the store. */
   stats(): EmqpSchedulerStats | undefined;
-  /** The same, and what an operator asks for: figures of each type of job, the next and the last run of at most 1000 jobs, and the broker. */
+  /** The same plus the operator's view: figures of each type of job, the next and last run of at most 1000 jobs, and the broker. */
   stats(options: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail: ServerSnapshot }) | undefined;
   stats(options?: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail?: ServerSnapshot }) | undefined {
     const engine = this.#engine;
@@ -135,7 +135,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
     }
   }
 
-  /** A method, since the field changes while `start` awaits. */
+  /** A method, because the field changes while `start` awaits. */
   #isEnding(): boolean {
     return this.#ending !== undefined;
   }
@@ -148,7 +148,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   }
 
   #end(how: 'drain' | 'close'): Promise<void> {
-    // A drain under way ends at once.
+    // A pending drain ends at once.
     if (this.#ending !== undefined && how === 'close') this.#host?.dispatch({ kind: how });
     return (this.#ending ??= this.#finish(how));
   }
@@ -184,7 +184,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   };
 
   #open(socket: number, endpoint: string, identity: string): void {
-    // In ASCII: an id that ZeroMQ makes up ends EventMQ's router.
+    // In ASCII: an id generated by ZeroMQ crashes EventMQ's router.
     this.#host?.open(socket, { endpoints: [endpoint], port: { ...this.#port, routingId: fromLatin1(identity) } });
   }
 

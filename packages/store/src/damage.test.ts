@@ -133,7 +133,7 @@ describe('a store of records that was damaged', () => {
     await write(join(folder, FILE), at + 100, Buffer.from([(value[0] ?? 0) ^ 1]));
     expect(await refusal()).toMatch(
       new RegExp(
-        `^the store in ${folder} is damaged \\(page \\d+ of table sealed has an entry that is not what was written\\): restore it from a copy, or see 'proj queue check ${folder}'`,
+        `^the store in ${folder} is damaged \\(page \\d+ of table sealed has an entry that does not match its checksum\\): restore it from a copy, or run 'proj queue check ${folder}'`,
       ),
     );
   });
@@ -151,7 +151,9 @@ describe('a store of records that was damaged', () => {
       await write(file, at, Buffer.from('X'));
     const again = await opened();
     expect((await again.get('large 3'))?.length).toBe(8 * 2 ** 20);
-    await expect(again.get('marked')).rejects.toThrow(/^record "marked" of the store in .* is not what was written/);
+    await expect(again.get('marked')).rejects.toThrow(
+      /^record "marked" of the store in .* does not match its checksum/,
+    );
     await again.close();
     // As one that nobody has closed.
     await writeFile(join(folder, MARKER), 'open\n');
@@ -174,7 +176,7 @@ describe('a store of records that was lost', () => {
     await filled();
     await lose(join(folder, FILE));
     expect(await refusal()).toBe(
-      `there was a store in ${folder}, and its file ${FILE} ${what}: restore it from a copy, or remove ${join(folder, MARKER)} as well to begin with nothing`,
+      `there was a store in ${folder}, and its file ${FILE} ${what}: restore it from a copy, or also remove ${join(folder, MARKER)} to start empty`,
     );
     await rm(join(folder, MARKER));
     await rm(join(folder, `${FILE}-lock`));

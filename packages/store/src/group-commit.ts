@@ -1,14 +1,14 @@
-/** Batches that wait to be written. Those that come while one group is written share the next. */
+/** Collects batches while a group is being written, and writes them as the next group. */
 import { checkRecords } from '@proj/transport';
 import type { RecordBatch } from '@proj/transport';
 
 /** Most bytes written together, beyond the first batch. */
 export const GROUP_BYTES = 16 * 2 ** 20;
 
-/** A batch that waits. */
+/** A waiting batch. */
 export interface PendingCommit {
   readonly batch: RecordBatch;
-  /** How many records it writes or removes. */
+  /** Number of records it writes or removes. */
   readonly writes: number;
   readonly bytes: number;
   readonly resolve: () => void;
@@ -19,10 +19,10 @@ export interface PendingCommit {
 export class GroupCommit {
   readonly #write: (group: readonly PendingCommit[]) => Promise<void>;
   #pending: PendingCommit[] = [];
-  /** Runs while something is pending. */
+  /** Running while something is pending. */
   #writing: Promise<void> | undefined;
 
-  /** `write` settles every batch of a group, and never rejects. */
+  /** `write` settles every batch of a group and never rejects. */
   constructor(write: (group: readonly PendingCommit[]) => Promise<void>) {
     this.#write = write;
   }
@@ -36,7 +36,7 @@ export class GroupCommit {
     const bytes = puts.reduce((sum, [key, { length }]) => sum + key.length + length, 0);
     await new Promise<void>((resolve, reject) => {
       this.#pending.push({ batch, writes, bytes, resolve, reject });
-      // Not at once: batches of the same turn share a group.
+      // Deferred, so that batches of the same turn share a group.
       this.#writing ??= Promise.resolve().then(() => this.#run());
     });
   }

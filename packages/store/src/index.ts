@@ -1,4 +1,4 @@
-/** Records on disk, for whatever takes a `RecordStore` of `@proj/transport`. */
+/** Records on disk, for everything that takes a `RecordStore` of `@proj/transport`. */
 export { lmdbRecords } from './records.js';
 export type { LmdbRecordsOptions } from './records.js';
 export { postgresRecords } from './postgres.js';

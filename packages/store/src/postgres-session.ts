@@ -1,25 +1,25 @@
-/** One session of PostgreSQL, and what its failures mean. The only file of this package that knows the driver. */
+/** A PostgreSQL session, and the meaning of its errors. The only file of this package that uses the driver. */
 import { ProjError } from '@proj/transport';
 import type { Client, QueryConfig } from 'pg';
 
-/** Bytes for `bytea`, else text. */
+/** Bytes for `bytea`, text otherwise. */
 export type Row = Readonly<Record<string, unknown>>;
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** After this a connection counts as lost. */
+/** Time after which a connection counts as lost. */
 const QUERY_TIMEOUT_MS = 30_000;
-/** Classes of SQLSTATE: away, starting, stopping, too busy. */
+/** SQLSTATE classes: away, starting, stopping, too busy. */
 const AWAY = /^(08|57P|53300)/;
-/** Classes of SQLSTATE: access denied, no such database. */
+/** SQLSTATE classes: access denied, no such database. */
 const REFUSED = /^(28|3D)/;
 const BYTES = 17;
 
-/** Details of an `UNAVAILABLE` that does not pass. */
+/** Details of a permanent `UNAVAILABLE`. */
 export const FOR_GOOD = 'for good';
 
 /** A session of the server. */
 export class PostgresSession {
-  /** How errors call the database: host and name, no password. */
+  /** The database's name in errors: host and name, without the password. */
   readonly where: string;
   readonly #client: Client;
   #isLost = false;
@@ -34,7 +34,7 @@ export class PostgresSession {
     client.on('end', lose);
   }
 
-  /** Rejects with `UNAVAILABLE` when the server is away, does not let us in, or `pg` is not installed, and with `OPTIONS_INVALID`. */
+  /** Rejects with `UNAVAILABLE` if the server is away or denies access or `pg` is not installed, and with `OPTIONS_INVALID`. */
   static async open(url: string): Promise<PostgresSession> {
     const where = whereOf(url);
     const { default: pg } = await import('pg').catch((cause: unknown) => {
@@ -58,12 +58,12 @@ export class PostgresSession {
     return session;
   }
 
-  /** True once the session, and with it its lock, is gone. */
+  /** True once the session, and with it its lock, is lost. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Runs one statement; `name` has it prepared once. */
+  /** Runs one statement; with `name`, as a prepared statement. */
   async ask(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly Row[]> {
     const config: QueryConfig = { text, values: [...values], types: { getTypeParser: parserOf as never } };
     try {
@@ -94,24 +94,24 @@ export class PostgresSession {
 
   #explain(error: unknown): ProjError {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    // Errors without an SQLSTATE come from the network, or from a driver that has lost the connection.
+    // Errors without an SQLSTATE come from the network, or from a driver that lost the connection.
     const state =
       typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code) ? code : undefined;
     const why = `${state ?? (typeof code === 'string' ? code : 'connection')}: ${message}`;
     if (state !== undefined && REFUSED.test(state))
-      return new ProjError('UNAVAILABLE', `the database ${this.where} does not let us in (${why})`, {
+      return new ProjError('UNAVAILABLE', `the database ${this.where} denied access (${why})`, {
         cause: error,
         details: FOR_GOOD,
       });
     if (state === undefined || AWAY.test(state)) {
       this.#isLost = true;
-      return new ProjError('UNAVAILABLE', `the database ${this.where} is away (${why})`, { cause: error });
+      return new ProjError('UNAVAILABLE', `the database ${this.where} cannot be reached (${why})`, { cause: error });
     }
-    return new ProjError('WRITE_FAILED', `the database ${this.where} refuses (${why})`, { cause: error });
+    return new ProjError('WRITE_FAILED', `the database ${this.where} rejected the write (${why})`, { cause: error });
   }
 }
 
-/** Results come as text: bytes in hex behind `\x`. */
+/** Results come as text: bytes are hex after `\x`. */
 function parserOf(oid: number): (value: string) => unknown {
   return oid === BYTES ? (value) => Buffer.from(value.slice(2), 'hex') : String;
 }

@@ -1,4 +1,4 @@
-/** Records in PostgreSQL: one table, keys in the order of their bytes. An advisory lock keeps other processes out. */
+/** Records in PostgreSQL: one table, with keys in byte order. An advisory lock keeps other processes out. */
 import { setTimeout } from 'node:timers/promises';
 import { isRecordKey, ProjError } from '@proj/transport';
 import type { RecordBatch, RecordStore } from '@proj/transport';
@@ -7,24 +7,24 @@ import type { PendingCommit } from './group-commit.js';
 import { FOR_GOOD, PostgresSession } from './postgres-session.js';
 import type { Row } from './postgres-session.js';
 
-/** How {@link postgresRecords} is made. */
+/** Options of {@link postgresRecords}. */
 export interface PostgresRecordsOptions {
   /**
-   * `postgres://user:password@host:port/database`. The table `proj_records` is made in its default schema, so each store needs a
-   * database or schema of its own. No pooler that shares sessions: the lock belongs to the session.
+   * `postgres://user:password@host:port/database`. The table `proj_records` is created in its default schema, so each store needs its own
+   * database or schema. Do not use a pooler that shares sessions: the lock belongs to the session.
    */
   readonly url: string;
-  /** Accept a database that may lose what it has confirmed (`fsync` or `synchronous_commit` off). Default false. */
+  /** Accept a database that may lose confirmed data (`fsync` or `synchronous_commit` off). Default false. */
   readonly allowUnsafeDurability?: boolean;
 }
 
-/** The key of the record that holds the format; no other record has an empty key. */
+/** The key of the format record; no other record has an empty key. */
 const FORMAT_KEY = '';
 const FORMAT = 'proj records 1';
-/** Most records and bytes read at a time. */
+/** Limits of one read: records and bytes. */
 const WINDOW_RECORDS = 256;
 const WINDOW_BYTES = 2 ** 20;
-/** Pauses between attempts at a database that is away. */
+/** Pauses between attempts to reach a database that is away. */
 const PAUSES_MS = [50, 100, 200, 400, 800, 1500, 2000] as const;
 
 const CREATE = `CREATE TABLE IF NOT EXISTS proj_records (key bytea PRIMARY KEY, value bytea NOT NULL)`;
@@ -33,7 +33,7 @@ const HOLDER = `
   SELECT pid::text FROM pg_locks
   WHERE locktype = 'advisory' AND granted AND objid = 'proj_records'::regclass::oid AND classid = 0 LIMIT 1`;
 const GET = `SELECT value FROM proj_records WHERE key = $1`;
-/** All values in one piece, because arrays of them would travel as text. */
+/** Sends all values as one piece, because arrays would be sent as text. */
 const PUT = `
   INSERT INTO proj_records (key, value)
   SELECT decode(key, 'hex'), substring($1::bytea FROM place FOR length)
@@ -49,9 +49,9 @@ const READ = `
   ) AS numbered WHERE number = 1 OR total <= ${WINDOW_BYTES} ORDER BY key`;
 
 /**
- * A {@link RecordStore} in a database, for one process at a time. Loads `pg`, which must be installed, when it is opened. Commits that
- * come while one is written share the next transaction. A lost connection is made again, and the transaction is repeated: if that does
- * not succeed in about five seconds, `commit` rejects with `WRITE_FAILED`, and the batch may be there all the same.
+ * A {@link RecordStore} in a database, for one process at a time. Loads `pg`, which must be installed, when it is opened. Commits during a
+ * transaction share the next one. A lost connection is restored and the transaction repeated; if that fails for about five seconds, `commit`
+ * rejects with `WRITE_FAILED`, although the batch may have been stored.
  */
 export function postgresRecords(options: PostgresRecordsOptions): RecordStore {
   return new PostgresRecords(options);
@@ -88,7 +88,7 @@ class PostgresRecords implements RecordStore {
     this.#assertOpen();
     if (prefix !== '' && !isRecordKey(prefix)) return;
     const first = Buffer.from(prefix);
-    // After the record of the format, which has the empty key.
+    // After the format record, which has the empty key.
     for (let after: Buffer | undefined = Buffer.alloc(0); after !== undefined;) {
       const from: Buffer = after;
       this.#assertOpen();
@@ -132,7 +132,7 @@ class PostgresRecords implements RecordStore {
     if (!this.#isOpen) throw new ProjError('CLOSED', 'the records in PostgreSQL are not open: call open() first');
   }
 
-  /** A session that holds the lock. All reads and writes use it, so a process that has lost the lock cannot write. */
+  /** A session that holds the lock. All reads and writes use it, so a process that lost the lock cannot write. */
   async #connect(): Promise<PostgresSession> {
     const session = await PostgresSession.open(this.#options.url);
     try {
@@ -141,7 +141,7 @@ class PostgresRecords implements RecordStore {
       const [row] = await session.ask(LOCK);
       if (row?.['locked'] !== 'true') {
         const [holder] = await session.ask(HOLDER);
-        const text = `the records in ${session.where} are open already: held by process ${String(holder?.['pid'])} of the server`;
+        const text = `the records in ${session.where} are already open: held by process ${String(holder?.['pid'])} of the server`;
         throw new ProjError('UNAVAILABLE', `${text}; close the other program`);
       }
       await checkFormat(session);
@@ -152,7 +152,7 @@ class PostgresRecords implements RecordStore {
     }
   }
 
-  /** Works in turn, over a new connection if there is none, and again if that is lost. */
+  /** Runs jobs one at a time, over a new connection if there is none, and again if it is lost. */
   #ask<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     const result = this.#turn.then(() =>
       patiently(async () => {
@@ -168,12 +168,12 @@ class PostgresRecords implements RecordStore {
     return result;
   }
 
-  /** If a group is refused, each of its batches is tried alone. */
+  /** If a group is rejected, tries each of its batches alone. */
   async #writeGroup(group: readonly PendingCommit[]): Promise<void> {
     if (!(await this.#commitAll(group))) for (const one of group) await this.#commitAll([one]);
   }
 
-  /** False if several were refused; they are not settled then. */
+  /** False if several batches were rejected; they are not settled then. */
   async #commitAll(group: readonly PendingCommit[]): Promise<boolean> {
     try {
       await this.#ask((session) => session.transaction(() => perform(session, group)));
@@ -188,7 +188,7 @@ class PostgresRecords implements RecordStore {
   }
 }
 
-/** Repeats while the database is away or another process has the records, until {@link PAUSES_MS} are used up. */
+/** Repeats while the database is away or another process holds the records, until {@link PAUSES_MS} are used up. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (const pauseMs of PAUSES_MS) {
     try {
@@ -206,7 +206,7 @@ function isAway(error: unknown): boolean {
 }
 
 async function perform(session: PostgresSession, group: readonly PendingCommit[]): Promise<void> {
-  // The last change of a key counts; within a batch, the put.
+  // The last change of a key counts; within a batch, the put does.
   const last = new Map<string, Uint8Array | undefined>();
   for (const { batch } of group) {
     for (const key of batch.removes ?? []) last.set(key, undefined);
@@ -248,14 +248,14 @@ async function refuseUnsafe(session: PostgresSession): Promise<void> {
   for (const setting of ['fsync', 'synchronous_commit']) {
     const [row] = await session.ask(`SHOW ${setting}`);
     if (row?.[setting] !== 'off') continue;
-    const text = `the database ${session.where} has ${setting} = off and may lose what it has confirmed`;
+    const text = `the database ${session.where} has ${setting} = off and may lose confirmed data`;
     throw new ProjError('UNAVAILABLE', `${text}: turn it on, or allow it with allowUnsafeDurability`, {
       details: FOR_GOOD,
     });
   }
 }
 
-/** Makes it a store of this version. */
+/** Sets the format of this version. */
 async function checkFormat(session: PostgresSession): Promise<void> {
   const [row] = await session.ask(GET, [Buffer.from(FORMAT_KEY)]);
   if (row === undefined) {
@@ -264,7 +264,7 @@ async function checkFormat(session: PostgresSession): Promise<void> {
       Buffer.from(FORMAT),
     ]);
   } else if ((row['value'] as Buffer).toString() !== FORMAT) {
-    const text = `the table proj_records in ${session.where} holds ${String(row['value']).slice(0, 60)} and not ${FORMAT}`;
+    const text = `the table proj_records in ${session.where} holds ${String(row['value']).slice(0, 60)} instead of ${FORMAT}`;
     throw new ProjError('CORRUPT', `${text}: use the version that wrote it, or another database`);
   }
 }

@@ -118,13 +118,13 @@ describe('the folder of records', () => {
 
   it('is refused and left alone when it holds something else', async () => {
     await writeFile(join(folder, 'letters.txt'), 'dear');
-    await expect(storeIn(folder).open()).rejects.toThrow(/holds letters\.txt and no records\.mdb/);
+    await expect(storeIn(folder).open()).rejects.toThrow(/holds letters\.txt but no records\.mdb/);
   });
 
   it('is refused when its file is no database, or one of another kind', async () => {
     const bytes = Buffer.from('this is no database, but it is long enough to be one '.repeat(400));
     await writeFile(join(folder, 'records.mdb'), bytes);
-    await expect(storeIn(folder).open()).rejects.toThrow(/is no database/);
+    await expect(storeIn(folder).open()).rejects.toThrow(/is not a database/);
     expect((await readFile(join(folder, 'records.mdb'))).equals(bytes)).toBe(true);
   });
 
@@ -138,16 +138,16 @@ describe('the folder of records', () => {
     expect(text).toContain('proj records 2');
     const newer = Buffer.from(text.replaceAll('proj records 2', 'proj records 3'), 'latin1');
     await writeFile(file, newer);
-    await expect(storeIn(folder).open()).rejects.toThrow(/holds proj records 3 and not proj records 2/);
+    await expect(storeIn(folder).open()).rejects.toThrow(/holds proj records 3 instead of proj records 2/);
     expect((await readFile(file)).equals(newer)).toBe(true);
   });
 
-  const ADVICE = 'name a folder that can be made, read and written to';
+  const ADVICE = 'choose a folder that can be created, read and written';
 
   it.each<[string, (path: string) => string, string]>([
     ['cannot be made', () => '/proc/x', 'ENOENT'],
-    ['is a file', (path) => join(path, 'file'), 'it is no folder'],
-    ['is below a file', (path) => join(path, 'file', 'below'), 'it is no folder'],
+    ['is a file', (path) => join(path, 'file'), 'it is not a folder'],
+    ['is below a file', (path) => join(path, 'file', 'below'), 'it is not a folder'],
     ['has a folder where its file should be', (path) => join(path, 'odd'), 'EISDIR'],
   ])('is refused when it %s', async (_, pathIn, why) => {
     await writeFile(join(folder, 'file'), '');

@@ -1,6 +1,6 @@
 /**
- * Records on one disk, in LMDB: one table, keys as they are, values followed by a checksum. Records of a version without checksums
- * stay in a table of their own until they are written again.
+ * Records on a local disk, in LMDB: one table, with keys as given and values followed by a checksum. Records of a version without checksums stay
+ * in their own table until they are rewritten.
  */
 import { isRecordKey, ProjError } from '@proj/transport';
 import type { RecordBatch, RecordStore } from '@proj/transport';
@@ -9,16 +9,16 @@ import type { Inspect, LmdbNeed, Root, Table } from './folder/index.js';
 import { GroupCommit } from './group-commit.js';
 import type { PendingCommit } from './group-commit.js';
 
-/** How {@link lmdbRecords} is made. */
+/** Options of {@link lmdbRecords}. */
 export interface LmdbRecordsOptions {
-  /** Its folder, made where there is none. On a disk of this machine, never on a network file system. */
+  /** Its folder, created if missing. On a local disk, never on a network file system. */
   readonly folder: string;
 }
 
 type Folder = LmdbFolder<keyof typeof TABLES, undefined>;
 type Tables = Folder['tables'];
 
-/** A store that is open. */
+/** An open store. */
 interface OpenRecords {
   readonly folder: Folder;
   readonly commits: GroupCommit;
@@ -33,14 +33,14 @@ const FORMAT = 'proj records 2';
 const PLAIN_FORMAT = 'proj records 1';
 /** Pages above the leaves of all tables, and the list of free pages. */
 const TREE_PAGES = 64;
-/** Most records and bytes read at a time. */
+/** Limits of one read: records and bytes. */
 const WINDOW_RECORDS = 256;
 const WINDOW_BYTES = 2 ** 20;
 const AFTER = Buffer.alloc(1);
 
 /**
- * A {@link RecordStore} in a folder, for one process at a time. Loads `lmdb` when it is opened. Commits that come while one is
- * flushed share the next flush; on a full disk each of them is tried alone.
+ * A {@link RecordStore} in a folder, for one process at a time. Loads `lmdb` when it is opened. Commits during a flush share the next one; on a
+ * full disk each of them is tried alone.
  */
 export function lmdbRecords({ folder }: LmdbRecordsOptions): RecordStore {
   return new LmdbRecords(folder);
@@ -72,7 +72,7 @@ class LmdbRecords implements RecordStore {
   async *entries(prefix = ''): AsyncIterable<readonly [key: string, value: Uint8Array]> {
     const first = Buffer.from(prefix);
     if (prefix !== '' && !isRecordKey(prefix)) return;
-    // Window by window: a slow reader must not keep LMDB from reusing pages.
+    // In windows: a slow reader must not keep LMDB from reusing pages.
     for (let start: Buffer | undefined = first; start !== undefined;) {
       const from: Buffer = start;
       const window = this.#opened().folder.read((tables) => readWindow(tables, from, first));
@@ -80,7 +80,7 @@ class LmdbRecords implements RecordStore {
         yield [key.toString(), isSealed ? this.#unsealed(key, value) : value];
       const last: Buffer | undefined = window.at(-1)?.key;
       start = last === undefined ? undefined : Buffer.concat([last, AFTER]);
-      // Reads from memory alone would let nothing else run.
+      // Reads that are all in memory would starve other work.
       await Promise.resolve();
     }
   }
@@ -120,7 +120,7 @@ class LmdbRecords implements RecordStore {
   #unsealed(key: Buffer, value: Buffer): Uint8Array {
     const content = unsealed(key, value);
     if (content !== undefined) return content;
-    const text = `record ${JSON.stringify(key.toString())} of the store in ${this.#where} is not what was written`;
+    const text = `record ${JSON.stringify(key.toString())} of the store in ${this.#where} does not match its checksum`;
     throw new ProjError('CORRUPT', `${text}: see 'proj queue check ${this.#where}'`);
   }
 
@@ -130,7 +130,7 @@ class LmdbRecords implements RecordStore {
   }
 }
 
-/** If a group fails, each of its batches is tried alone. */
+/** If a group fails, tries each of its batches alone. */
 async function writeGroup(folder: Folder, group: readonly PendingCommit[]): Promise<void> {
   try {
     await folder.repair();
@@ -161,7 +161,7 @@ function perform({ sealed: table, plain }: Tables, { puts = [], removes = [] }: 
   }
 }
 
-/** Each record may take a page of the tree, and its own bytes. */
+/** Each record may need a page of the tree, plus its own bytes. */
 function needOf(group: readonly PendingCommit[], pageSize: number): LmdbNeed {
   let [total, pieceBytes] = [TREE_PAGES * pageSize, 0];
   let grows = false;
@@ -179,7 +179,7 @@ interface Entry {
   readonly isSealed: boolean;
 }
 
-/** The records of both tables in order, as far as both were read. */
+/** The records of both tables in order, as far as both have been read. */
 function readWindow({ sealed: table, plain }: Tables, start: Buffer, prefix: Buffer): readonly Entry[] {
   const windows = [readTable(table, start, prefix, true), readTable(plain, start, prefix, false)];
   const ends = windows.flatMap(({ entries, isCut }) => (isCut ? entries.slice(-1).map(({ key }) => key) : []));
@@ -202,7 +202,7 @@ function readTable(table: Table, start: Buffer, prefix: Buffer, isSealed: boolea
   return { entries, isCut: false };
 }
 
-/** How a folder of records is opened. */
+/** How to open a folder of records. */
 export function recordsPlan(folder: string) {
   return {
     folder,
@@ -213,7 +213,7 @@ export function recordsPlan(folder: string) {
   };
 }
 
-/** Checks the checksums of a store of this version. */
+/** Verifies the checksums of a store of this version. */
 export function inspectRecords(): Inspect {
   let isOurs = false;
   return (table, key, value) => {
@@ -226,11 +226,11 @@ function isKnown(format: string | undefined): boolean {
   return format === FORMAT || format === PLAIN_FORMAT;
 }
 
-/** Makes it a store of this version, which older ones refuse. */
+/** Sets the format of this version, which older versions reject. */
 function enterStore(root: Root, where: string): undefined {
   const format = root.getBinary(FORMAT_KEY)?.toString();
   if (!isKnown(format) && (format !== undefined || !isEmpty(root))) {
-    const text = `${where} holds ${format ?? 'something else'} and not ${FORMAT}: use the version that wrote it, or another folder`;
+    const text = `${where} holds ${format ?? 'something else'} instead of ${FORMAT}: use the version that wrote it, or another folder`;
     throw new ProjError('CORRUPT', text);
   }
   if (format !== FORMAT) root.putSync(FORMAT_KEY, Buffer.from(FORMAT));

@@ -1,20 +1,20 @@
-/** Checks damaged records, and copies what is readable into a new folder. */
+/** Checks damaged records, and copies the readable ones to a new folder. */
 import { assertNoStore, Damages, survey, unsealed } from './folder/index.js';
 import type { StoreCheck } from './folder/index.js';
 import { FILE, lmdbRecords, TABLES } from './records.js';
 
-/** Bytes copied at a time. */
+/** Bytes per copy. */
 const BATCH_BYTES = 4 * 2 ** 20;
 
 /**
- * Checks the records in a folder that no process has open, and changes nothing. Rejects with `OPTIONS_INVALID` if there are none,
- * `UNAVAILABLE` while a process has them open, and `CORRUPT` if nothing can be read.
+ * Checks the records in a folder without changing anything. Rejects with `OPTIONS_INVALID` if there are none, `UNAVAILABLE` while a process has
+ * them open, and `CORRUPT` if nothing can be read.
  */
 export async function checkRecords(folder: string): Promise<StoreCheck> {
   return readRecords(folder, () => undefined);
 }
 
-/** Copies what is readable into a new folder, and reports it. Rejects as {@link checkRecords}, and as a store does. */
+/** Copies everything readable to a new folder and returns a report. Rejects as {@link checkRecords} and as a store do. */
 export async function salvageRecords(folder: string, newFolder: string): Promise<StoreCheck> {
   await assertNoStore(newFolder, FILE);
   const records = lmdbRecords({ folder: newFolder });

@@ -1,15 +1,15 @@
-/** Sources of a package as plain JavaScript, for child processes, which know nothing of TypeScript. */
+/** Bundles a package's sources as plain JavaScript for child processes, which cannot load TypeScript. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'tsup';
 
-/** What is bundled. */
+/** What to bundle. */
 export interface BundlePlan {
-  /** The package, in whose `node_modules` the bundle lies, so that its dependencies are found from there. */
+  /** The package. The bundle is placed in its `node_modules`, so that its dependencies resolve. */
   readonly packageFolder: string;
-  /** Name of each module, and its source: a path from the package. Siblings become part of it. */
+  /** Each module's name and source, as a path in the package. Modules it imports are bundled with it. */
   readonly modules: Readonly<Record<string, string>>;
-  /** What is loaded as it is. */
+  /** Modules that are not bundled. */
   readonly external: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export class Bundle {
       format: 'esm',
       target: 'node20',
       noExternal: [/^@proj\//],
-      // Named, since a run from the root of the repository reads another package.json.
+      // Explicit, because a run from the root of the repository reads another package.json.
       external: [...external],
       config: false,
       silent: true,

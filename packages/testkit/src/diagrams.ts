@@ -1,26 +1,26 @@
-/** State diagrams of the protocol documents, drawn from the engines' legality tables, so that a picture cannot tell what the code does not do. */
+/** Draws the state diagrams of the protocol documents from the engines' legality tables, so that pictures always match the code. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-/** A legality table of any engine: state, event, then verdict and the states that may follow. */
+/** Any engine's legality table: state, event, then the verdict and possible next states. */
 type Table = Readonly<Record<string, Readonly<Record<string, readonly [verdict: string, ...next: string[]]>>>>;
 
 /** One diagram of a document. */
 export interface DiagramSpec {
   readonly table: Table;
-  /** The state in which a peer, job or session begins. */
+  /** The initial state of a peer, job or session. */
   readonly initial: string;
-  /** Moves that the engine makes by itself, such as expiry; `from` may be several states. */
+  /** Transitions that the engine makes by itself, such as expiry; `from` may be several states. */
   readonly moves?: readonly Move[];
 }
 
-/** A move that no event of the table causes. */
+/** A transition that no event of the table causes. */
 type Move = readonly [from: string | readonly string[], cause: string, to: string];
 
 /**
- * The table in Mermaid's notation. Events with the same verdict and the same next state share an arrow. The label is the events, then ` / ` and
- * the verdict, unless the verdict is `accept`. An event that is only counted (`drop`, `ignore`) and leaves the state as it is has no arrow. What the
- * engine does by itself stands in parentheses.
+ * The table in Mermaid's notation. Events with the same verdict and next state share an arrow. The label is the events, then ` / ` and the
+ * verdict, unless the verdict is `accept`. An event that is only counted (`drop`, `ignore`) and keeps the state gets no arrow. The engine's own
+ * transitions are in parentheses.
  */
 export function stateDiagram({ table, initial, moves = [] }: DiagramSpec): string {
   const lines = ['stateDiagram-v2'];
@@ -50,8 +50,8 @@ export function stateDiagram({ table, initial, moves = [] }: DiagramSpec): strin
 }
 
 /**
- * Makes one test per diagram: the document shows it between `<!-- states: NAME -->` and `<!-- /states -->`. With `DIAGRAM_REWRITE=1` in the
- * environment the test writes the diagram into the document instead.
+ * Makes one test per diagram: the document must contain it between `<!-- states: NAME -->` and `<!-- /states -->`. With `DIAGRAM_REWRITE=1` in
+ * the environment, the test updates the document instead.
  */
 export function checkDiagrams(path: string, diagrams: Readonly<Record<string, DiagramSpec>>): void {
   describe('state diagrams', () => {
@@ -68,7 +68,7 @@ export function checkDiagrams(path: string, diagrams: Readonly<Record<string, Di
   });
 }
 
-/** Mermaid takes letters, digits and underscores. */
+/** Mermaid accepts letters, digits and underscores. */
 function idOf(state: string): string {
   return state.replace(/\W/g, '_');
 }

@@ -1,4 +1,4 @@
-/** What tests of several packages share. Private: never published, never imported by a source file. */
+/** Test helpers shared by several packages. Private: never published, never imported by a source file. */
 export * as arbitraries from './arbitraries/index.js';
 export { checkDiagrams, stateDiagram } from './diagrams.js';
 export type { DiagramSpec } from './diagrams.js';

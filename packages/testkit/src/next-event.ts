@@ -1,13 +1,13 @@
 /** Waiting for an event of a facade. */
 
-/** The `on` that all facades have. */
+/** The `on` of every facade. */
 export interface EventSource<Events> {
   on<Name extends keyof Events>(event: Name, listener: (payload: Events[Name]) => void): () => void;
 }
 
 /**
- * The next payload of an event, or the next that `accept` takes. Call it before what causes the event, await it afterwards.
- * Never rejects: an event that does not come is the test's timeout.
+ * The next payload of an event, or the next one that `accept` returns true for. Call it before triggering the event and await it afterwards.
+ * Never rejects: a missing event becomes the test's timeout.
  */
 export function nextEvent<Events, Name extends keyof Events>(
   source: EventSource<Events>,

@@ -1,4 +1,4 @@
-/** Stands for `zeromq` in test files where it is not installed: whatever is used of it fails. vitest.shared.ts says when. */
+/** Replaces `zeromq` in tests where it is not installed: any use of it fails. See vitest.shared.ts. */
 function missing(): never {
   throw new Error('zeromq is not installed');
 }

@@ -1,17 +1,17 @@
-/** Ports for listeners that leave and come back. */
+/** Ports for listeners that stop and restart. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below what Linux, macOS and Windows give away by themselves, above what well-known services ask for. */
+/** Below the ephemeral ports of Linux, macOS and Windows, above those of well-known services. */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
-/** Ports of this process that may have no listener for the moment. */
+/** This process's ports that may currently have no listener. */
 const taken = new Set<number>();
 
 /**
- * A TCP endpoint on loopback that is free, and stays so while nobody listens there: its port is none of those that the
- * system gives to wildcard binds and to connections. Such a port may be somebody else's the moment its listener is gone, and
- * whoever connects to it meanwhile may even be given it and meet itself.
+ * A TCP endpoint on loopback that stays free while nobody listens there: its port is outside the range that the system assigns to wildcard binds
+ * and to connections. A port from that range may be taken the moment its listener is gone, and a client connecting to it may even be assigned it
+ * and connect to itself.
  */
 export async function ownEndpoint(): Promise<string> {
   while (true) {

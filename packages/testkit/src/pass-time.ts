@@ -1,14 +1,14 @@
-/** Time for engines under test: it stands still until a test lets it pass. */
+/** Time for engines under test: it stands still until a test advances it. */
 
-/** Keeps the time of an engine and hands it its events. */
+/** Keeps an engine's time and delivers its events. */
 interface Rig<Result> {
   now: number;
   step(event: { readonly kind: 'timer'; readonly lateMs: number }): Result;
 }
 
 /**
- * Lets `ms` pass, each deadline on the way delivered `lateMs` after it is due. Returns each step's time and what it returned, in
- * order. Throws when one of them leaves the deadline where it was: a driver would call for ever.
+ * Advances time by `ms`, delivering each deadline `lateMs` after it is due. Returns the time and result of each step, in order. Throws if a step
+ * does not move the deadline: a driver would loop for ever.
  */
 export function passTime<Result>(
   rig: Rig<Result>,

@@ -1,15 +1,15 @@
-/** The peer processes of a test file: ended after each test, explained after a failed one. */
+/** The peer processes of a test file: ended after each test, with a transcript after a failure. */
 import { afterEach } from 'vitest';
 import { PeerProcess } from './peer-process.js';
 import type { PeerSpec } from './peer-process.js';
 
-/** Starts peers and remembers them. */
+/** Starts peers and tracks them. */
 export interface PeerGroup {
   /** Starts a process that ends with the test at the latest. */
   launch(spec: PeerSpec): PeerProcess;
 }
 
-/** A group for the tests of this file, or of the `describe` it is called in. */
+/** A group for the tests of this file, or of the enclosing `describe`. */
 export function peerGroup(): PeerGroup {
   const peers: PeerProcess[] = [];
   afterEach(async ({ task }) => {

@@ -1,7 +1,6 @@
 /**
- * Peers of a test as processes of their own, in any language. They speak in lines of JSON on standard output, each with a
- * `msg`, as the logs of our own programs do: `{"msg":"listening","endpoint":"tcp://127.0.0.1:40001"}`. Commands go to standard
- * input, one JSON object per line.
+ * Peers of a test as separate processes, in any language. They write lines of JSON to standard output, each with a `msg`, like the logs of our
+ * own programs: `{"msg":"listening","endpoint":"tcp://127.0.0.1:40001"}`. Commands go to standard input, one JSON object per line.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -10,7 +9,7 @@ import type { Interface } from 'node:readline';
 
 /** What to start. */
 export interface PeerSpec {
-  /** What failures call it, such as `python worker`. */
+  /** Its name in failures, such as `python worker`. */
   readonly name: string;
   readonly command: string;
   readonly args?: readonly string[];
@@ -29,7 +28,7 @@ export interface PeerLine {
 export interface PeerExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The end of what it wrote to standard error. */
+  /** The last part of its standard error. */
   readonly stderr: string;
 }
 
@@ -47,7 +46,7 @@ const STDERR_KEPT = 8192;
 const TRANSCRIPT_LINES = 20;
 const TRANSCRIPT_WIDTH = 300;
 
-/** Processes that run now. Whatever way the tests end, none outlives them. */
+/** Running processes. However the tests end, all of them are killed. */
 const running = new Set<PeerProcess>();
 process.on('exit', () => {
   for (const peer of running) peer.kill('SIGKILL');
@@ -56,7 +55,7 @@ process.on('exit', () => {
 /** A running peer. */
 export class PeerProcess {
   readonly name: string;
-  /** Settles when the process has ended and its output is read; never rejects. */
+  /** Settles when the process has ended and its output has been read; never rejects. */
   readonly exit: Promise<PeerExit>;
   readonly #process: ChildProcess;
   readonly #output: Interface | undefined;
@@ -70,7 +69,7 @@ export class PeerProcess {
     this.#process = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
-      // The end of the channel tells our own programs that the tests are gone, the end of standard input all others.
+      // Our own programs notice the end of the tests by the closed channel, all others by the end of standard input.
       stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     });
     this.#process.stdin?.on('error', () => undefined);
@@ -89,20 +88,17 @@ export class PeerProcess {
     });
   }
 
-  /** Process id; 0 when the process could not be started. */
+  /** Process id; 0 if the process could not be started. */
   get pid(): number {
     return this.#process.pid ?? 0;
   }
 
-  /** How many lines it has said so far. */
+  /** Number of lines so far. */
   get linesSaid(): number {
     return this.#lines.length;
   }
 
-  /**
-   * The first line with this `msg` and these fields, or the `nth`, said already or still to come. Rejects when the process
-   * ends without it, with what it wrote to standard error.
-   */
+  /** The first (or `nth`) line with this `msg` and these fields, past or future. Rejects with the standard error if the process ends without it. */
   line(msg: string, fields: PeerLineFields = {}, nth = 1): Promise<PeerLine> {
     const said = this.lines(msg, fields);
     const line = said[nth - 1];
@@ -114,12 +110,12 @@ export class PeerProcess {
     });
   }
 
-  /** The first such line, or the `nth`, from now on. */
+  /** The first (or `nth`) such line from now on. */
   next(msg: string, fields: PeerLineFields = {}, nth = 1): Promise<PeerLine> {
     return this.line(msg, fields, this.lines(msg, fields).length + nth);
   }
 
-  /** Rejects when the process ends, with what it wrote to standard error: to be raced with what needs it alive. */
+  /** Rejects with the standard error when the process ends. Race it with whatever needs the process alive. */
   async lost(): Promise<never> {
     throw this.#failure(await this.exit);
   }
@@ -140,23 +136,23 @@ export class PeerProcess {
     this.#output?.pause();
   }
 
-  /** Reads what has been said meanwhile, and goes on; without it the end of the process is not seen. */
+  /** Reads the lines written meanwhile and continues. Required before the end of the process can be seen. */
   resumeOutput(): void {
     this.#output?.resume();
   }
 
-  /** Sends a signal to this process and no other; does nothing once it has ended. */
+  /** Sends a signal to this process only; no effect once it has ended. */
   kill(signal: NodeJS.Signals): void {
     if (this.#exit === undefined) this.#process.kill(signal);
   }
 
-  /** Ends the process at once, also a stopped one, and waits for its end. */
+  /** Kills the process, even a stopped one, and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill('SIGKILL');
     await this.exit;
   }
 
-  /** The last lines and errors, to find out why a test failed. */
+  /** The last lines and errors, to explain a failed test. */
   transcript(): string {
     const lines = this.#lines
       .slice(-TRANSCRIPT_LINES)

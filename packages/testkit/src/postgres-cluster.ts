@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test or a benchmark: a cluster of its own in a temporary folder, on a Unix socket in there, flushing as in earnest. */
+/** A PostgreSQL for a test or benchmark: its own cluster in a temporary folder, on a Unix socket, with real flushing. */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,18 +11,18 @@ import { postgresFolder } from './postgres-folder.mjs';
 
 const USER = 'test';
 const READY = 'database system is ready to accept connections';
-/** Why a server does not start while the processes of a killed one come to their end. */
+/** The message of a server that cannot start while processes of a killed one are still exiting. */
 const IN_THE_WAY = /postmaster\.pid|shared memory block/;
-/** Its words are read here, and a cluster in a locale of this machine could refuse UTF-8. */
+/** Its messages are parsed here, and a cluster with this machine's locale could reject UTF-8. */
 const ENVIRONMENT = { ...process.env, LC_ALL: 'C' };
 
-/** Who the server runs as: it refuses to be root. */
+/** The user it runs as: it refuses to run as root. */
 interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Servers that run now: none outlives the tests. */
+/** Running servers; none outlives the tests. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const server of running) server.kill('SIGKILL');
@@ -42,7 +42,7 @@ export class PostgresCluster {
     this.#account = account;
   }
 
-  /** Makes a cluster and starts its server, or leaves nothing behind. `settings` such as `fsync=off` hold for this start. */
+  /** Creates a cluster and starts its server, or leaves nothing behind. `settings` such as `fsync=off` apply to this start. */
   static async start(...settings: string[]): Promise<PostgresCluster> {
     const programs = postgresFolder();
     if (programs === undefined) throw new Error('PostgreSQL is missing: apt-get install postgresql');
@@ -68,8 +68,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Starts the server, and again for as long as what is left of a killed one is in the way. Rejects with the server's own words
-   * when it ends for any other reason.
+   * Starts the server, and retries while the remains of a killed one are in the way. Rejects with the server's message if it ends for any other
+   * reason.
    */
   async restart(...settings: string[]): Promise<void> {
     const sockets = `unix_socket_directories=${this.#folder}`;
@@ -77,20 +77,20 @@ export class PostgresCluster {
     for (let isReady = false; !isReady;) isReady = await this.#attempt(['-D', join(this.#folder, 'data'), ...options]);
   }
 
-  /** Ends the server without any order, as a power failure does to it. */
+  /** Kills the server, as a power failure would. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Ends the server in order. */
+  /** Stops the server in order. */
   async stop(): Promise<void> {
     await this.#end('SIGINT');
   }
 
-  /** Ends the server and removes everything. */
+  /** Stops the server and removes all its files. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
-    // Processes of a killed server may still write.
+    // Processes of a killed server may still be writing.
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 10 });
   }
 
@@ -112,11 +112,11 @@ export class PostgresCluster {
         resolve(true);
       });
     });
-    // It may have processes that hold its standard error a while longer: what it has said itself is read soon enough.
+    // Its child processes may hold standard error longer; its own messages arrive soon enough.
     void once(server, 'exit').then(() => running.delete(server));
     const closed = once(server, 'close').then(() => {
       if (isReady || said.some((line) => IN_THE_WAY.test(line))) return false;
-      throw new Error(`postgres does not start: ${said.join('; ')}`);
+      throw new Error(`postgres did not start: ${said.join('; ')}`);
     });
     return Promise.race([ready, closed]);
   }
@@ -125,7 +125,7 @@ export class PostgresCluster {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined || !running.has(server)) return;
-    // Processes of a killed server hold its standard error, and could serve one more query, until they have noticed.
+    // Processes of a killed server hold its standard error, and could serve one more query until they notice.
     const end = once(server, signal === 'SIGKILL' ? 'close' : 'exit');
     server.kill(signal);
     await end;

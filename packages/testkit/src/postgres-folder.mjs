@@ -1,10 +1,10 @@
-// Where the programs of PostgreSQL are: Debian keeps each version in a folder of its own, none of them on the path.
+// Finds PostgreSQL's programs: Debian keeps each version in its own folder, outside the path.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const DEBIAN = '/usr/lib/postgresql';
 
-/** The folder of `initdb` and `postgres`, of the newest version there is; `undefined` where there is none. */
+/** The folder with `initdb` and `postgres` of the newest version; `undefined` if there is none. */
 export function postgresFolder() {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const named = process.env.PROJ_POSTGRES;

@@ -1,6 +1,5 @@
 /**
- * Golden transcripts: a text file tells a story to a machine and records every answer, so that somebody who did not write
- * the code can read, check and extend it.
+ * Golden transcripts: a text file sends commands to an engine and records every answer, so that anybody can read, check and extend it.
  *
  * ```
  * # A worker that falls silent loses its job to another one (rule 14).
@@ -17,7 +16,7 @@
  * ```
  *
  * A line at the margin is a command; the indented lines below it are its whole output. Run the tests with
- * `SCENARIO_REWRITE=1` to write the output anew; read the difference before you commit it.
+ * `SCENARIO_REWRITE=1` to rewrite the output, and read the difference before you commit it.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,13 +26,13 @@ import { describe, expect, it } from 'vitest';
 export interface ScenarioCommand {
   /** The first word. */
   readonly name: string;
-  /** The other words. A word in double quotes is a JSON string and may hold blanks and escapes; it comes without quotes. */
+  /** The other words. A word in double quotes is a JSON string, may contain blanks and escapes, and arrives without quotes. */
   readonly args: readonly string[];
-  /** The line as it stands in the file. */
+  /** The line as written in the file. */
   readonly text: string;
 }
 
-/** Performs a command and returns its output, one entry per line, none of them empty. Throws when it makes no sense. */
+/** Performs a command and returns its output, one entry per line, none empty. Throws for an invalid command. */
 export type ScenarioHandler = (command: ScenarioCommand) => readonly string[] | Promise<readonly string[]>;
 
 const OUTPUT_INDENT = '  ';
@@ -41,8 +40,8 @@ const NO_OUTPUT = '(nothing)';
 const WORD = /"(?:[^"\\]|\\.)*"|\S+/g;
 
 /**
- * Makes one test per `*.txt` file of the folder, each with a handler of its own. The test compares the file with what the
- * handler makes of its commands; with `SCENARIO_REWRITE=1` in the environment it writes that back instead.
+ * Makes one test per `*.txt` file of the folder, each with its own handler. The test compares the file with the output of its commands; with
+ * `SCENARIO_REWRITE=1` in the environment it updates the file instead.
  */
 export function runScenarios(directory: string, makeHandler: () => ScenarioHandler): void {
   const files = readdirSync(directory).filter((name) => name.endsWith('.txt'));
@@ -61,8 +60,8 @@ export function runScenarios(directory: string, makeHandler: () => ScenarioHandl
 }
 
 /**
- * The scenario with the output its commands really have; prose and blank lines stay. Throws for a text that begins without
- * a title, and names file and line when a command fails.
+ * The scenario with the actual output of its commands; prose and blank lines stay. Throws if the title is missing, and names file and line if a
+ * command fails.
  */
 export async function replayScenario(text: string, handler: ScenarioHandler, name = 'scenario'): Promise<string> {
   const lines = text.trimEnd().split('\n');
@@ -82,8 +81,7 @@ export async function replayScenario(text: string, handler: ScenarioHandler, nam
 async function perform(line: string, handler: ScenarioHandler, where: string): Promise<readonly string[]> {
   try {
     const output = (await handler(parseCommand(line))).flatMap((entry) => entry.split('\n'));
-    if (output.includes(''))
-      throw new Error('output with an empty line could not be told from the space between commands');
+    if (output.includes('')) throw new Error('output must not contain an empty line, which separates commands');
     return output;
   } catch (cause) {
     throw new Error(`${where}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });

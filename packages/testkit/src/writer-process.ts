@@ -1,4 +1,4 @@
-/** A process that writes to a store until it is killed, and a disk that is full: what tests of every store need. */
+/** A process that writes to a store until it is killed, and a full disk: for tests of every store. */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,15 +8,15 @@ import { promisify } from 'node:util';
 
 const PRLIMIT = '/usr/bin/prlimit';
 
-/** Where {@link limitFiles} works. */
+/** Whether {@link limitFiles} works here. */
 export const canLimitFiles = existsSync(PRLIMIT);
 
-/** Files of this process end at this size from now on, as they would on a full disk. `SIGXFSZ` must be ignored. */
+/** Limits the size of this process's files from now on, like a full disk. `SIGXFSZ` must be ignored. */
 export async function limitFiles(bytes: number | 'unlimited'): Promise<void> {
   await promisify(execFile)(PRLIMIT, ['--pid', process.pid.toString(), `--fsize=${bytes}:`]);
 }
 
-/** Runs a script that tells lines for as long as it lives. */
+/** Runs a script that prints lines as long as it lives. */
 export class WriterProcess {
   readonly #child: ChildProcess;
   /** The lines so far. */
@@ -26,7 +26,7 @@ export class WriterProcess {
     this.#child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   }
 
-  /** Resolves when it has told that many lines; rejects when it ended before. The script's first argument is the folder. */
+  /** Resolves when it has printed that many lines; rejects if it ends before. The script's first argument is the folder. */
   static async start(script: string, folder: string, lines: number): Promise<WriterProcess> {
     const writer = new WriterProcess(script, folder);
     const { told } = writer;
@@ -46,7 +46,7 @@ export class WriterProcess {
     return this.#child.pid;
   }
 
-  /** Ends it with SIGKILL, if it runs, and resolves when it is gone and all its output has been read. */
+  /** Kills it if it runs, and resolves when it is gone and all its output has been read. */
   async kill(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== null || signalCode !== null) return;

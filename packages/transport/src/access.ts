@@ -1,11 +1,11 @@
-/** Access rules, compiled: which CURVE keys may send requests to, and which may serve, which names. Knows no protocol. See docs/adr/0012. */
+/** Compiled access rules: which CURVE keys may send requests to which names, and which may serve them. Knows no protocol. See docs/adr/0012. */
 import { encodeZ85 } from './curve/z85.js';
 import type { Peer } from './port.js';
 
-/** What a peer may do with a name: send requests to it, or serve them. Each protocol says what a name is. */
+/** A right of a peer to a name: send requests to it, or serve it. Each protocol defines what a name is. */
 export type AccessRight = 'request' | 'serve';
 
-/** What certain keys may do. Names are exact, or a prefix followed by `*`; `*` alone means every name. */
+/** The rights of certain keys. Names are exact, or a prefix followed by `*`; `*` alone means every name. */
 export interface AccessRule {
   /** Public keys as 40 characters of Z85; `*` means every peer, with or without a key. */
   readonly keys: readonly string[] | '*';
@@ -13,24 +13,24 @@ export interface AccessRule {
   readonly request?: readonly string[] | undefined;
   /** Names these keys may serve. Default: none. */
   readonly serve?: readonly string[] | undefined;
-  /** A note to readers; ignored. */
+  /** A note for readers; ignored. */
   readonly comment?: string | undefined;
 }
 
-/** A list of rules. What none of them allows is refused. */
+/** A list of rules. Whatever no rule allows is denied. */
 export type AccessRules = readonly AccessRule[];
 
-/** Compiled rules. Immutable: to change them, compile others. */
+/** Compiled rules. Immutable: to change them, compile new ones. */
 export class Access {
-  /** True when a rule names single keys, which needs a transport that tells the keys of its peers. */
+  /** True if a rule names single keys, which requires a transport that reports its peers' keys. */
   readonly namesKeys: boolean;
   readonly #everybody: Grant;
   /** By key as text. Keys that appear in the same rules share one entry. */
   readonly #byKey = new Map<string, Grant>();
-  /** By the key objects of the ports: turning a key into text would cost more than everything else. */
+  /** By the key objects of the ports, because converting a key to text would dominate the cost. */
   readonly #met = new WeakMap<Uint8Array, Grant>();
 
-  /** The cost is linear in the length of the rules, once more for each combination of rules that keys share. */
+  /** Takes time linear in the length of the rules, plus once for each combination of rules that keys share. */
   constructor(rules: AccessRules) {
     const rulesOf = new Map<string, AccessRule[]>();
     for (const rule of rules)
@@ -51,7 +51,10 @@ export class Access {
     }
   }
 
-  /** Whether a peer with this key, or without one, may. O(1) in the number of rules, keys and names; at worst linear in the name's length. */
+  /**
+   * Whether a peer with this key, or without one, has the right. O(1) in the number of rules, keys and names; at worst linear in the name's
+   * length.
+   */
   allows({ publicKey }: Pick<Peer, 'publicKey'>, right: AccessRight, name: string): boolean {
     return this.#everybody[right].has(name) || (publicKey !== undefined && this.#grantOf(publicKey)[right].has(name));
   }
@@ -66,7 +69,7 @@ export class Access {
   }
 }
 
-/** What a combination of rules allows. */
+/** The rights of a combination of rules. */
 class Grant {
   readonly request: Names;
   readonly serve: Names;
@@ -81,7 +84,7 @@ class Grant {
 class Names {
   readonly #exact = new Set<string>();
   readonly #beginnings = new Set<string>();
-  /** The lengths of the prefixes, each once, ascending. */
+  /** The distinct lengths of the prefixes, ascending. */
   readonly #lengths: readonly number[];
 
   constructor(patterns: Iterable<string>) {

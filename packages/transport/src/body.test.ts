@@ -13,8 +13,8 @@ describe('toFrames', () => {
     ['no frame', [], 'request: the body has no frame'],
     ['a number', 7, 'request: body frame 0 is number'],
     ['a number among frames', ['a', 7], 'request: body frame 1 is number'],
-    ['more frames than the limit', ['', '', '', ''], 'request: 4 body frames are more than 3'],
-    ['more bytes than the limit', ['four', 'é'], 'request: 6 body bytes are more than 5'],
+    ['more frames than the limit', ['', '', '', ''], 'request: the body has 4 frames; the limit is 3'],
+    ['more bytes than the limit', ['four', 'é'], 'request: the body has 6 bytes; the limit is 5'],
   ])('refuses %s', (_what, body, message) => {
     expect(() => toFrames('request', body as string, { frames: 3, bytes: 5 })).toThrow(
       expect.objectContaining({ code: 'PROTOCOL_LOCAL', message: expect.stringContaining(message) as unknown }),

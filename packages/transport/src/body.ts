@@ -1,39 +1,39 @@
-/** Bodies between users and frames: text and bytes in, Buffers out. No protocol. */
+/** Bodies between users and frames: text and bytes in, Buffers out. Knows no protocol. */
 import { ProjError } from './errors.js';
 
-/** One frame: text is sent as UTF-8, bytes as they are. Bytes must not be changed until the call has ended. */
+/** One frame: text is sent as UTF-8, bytes as they are. Do not change the bytes until the call has ended. */
 export type Frame = string | Uint8Array;
 
-/** A body: one frame, or several, at least one. */
+/** A body: one or more frames. */
 export type BodyInput = Frame | readonly Frame[];
 
-/** The largest body that may be sent. */
+/** Size limits of a body. */
 export interface BodyLimits {
   readonly frames: number;
   readonly bytes: number;
 }
 
 /**
- * The frames of a body. Throws `PROTOCOL_LOCAL`, beginning with `subject`, for a body without frames, of other values or
- * over the limits. Default: no limits.
+ * The frames of a body. Throws `PROTOCOL_LOCAL`, beginning with `subject`, for a body without frames, with values of other types, or over the
+ * limits. Default: no limits.
  */
 export function toFrames(subject: string, body: BodyInput, limits?: BodyLimits): Uint8Array[] {
   const input = Array.isArray(body) ? (body as readonly Frame[]) : [body as Frame];
-  if (input.length === 0) throw refusal(subject, "the body has no frame; send '' for an empty one");
+  if (input.length === 0) throw refusal(subject, "the body has no frames; send '' for an empty one");
   const frames = input.map((frame, index) => toFrame(subject, frame, index));
   if (limits === undefined) return frames;
   if (frames.length > limits.frames)
-    throw refusal(subject, `${frames.length} body frames are more than ${limits.frames}`);
+    throw refusal(subject, `the body has ${frames.length} frames; the limit is ${limits.frames}`);
   let bytes = 0;
   for (const frame of frames) bytes += frame.length;
-  if (bytes > limits.bytes) throw refusal(subject, `${bytes} body bytes are more than ${limits.bytes}`);
+  if (bytes > limits.bytes) throw refusal(subject, `the body has ${bytes} bytes; the limit is ${limits.bytes}`);
   return frames;
 }
 
 function toFrame(subject: string, frame: unknown, index: number): Uint8Array {
   if (typeof frame === 'string') return Buffer.from(frame);
   if (frame instanceof Uint8Array) return frame;
-  throw refusal(subject, `body frame ${index} is ${typeof frame}; allowed are string and Uint8Array`);
+  throw refusal(subject, `body frame ${index} is ${typeof frame}; must be a string or Uint8Array`);
 }
 
 function refusal(subject: string, why: string): ProjError {

@@ -1,11 +1,11 @@
-/** A bounded queue between a sender that must not wait and readers that may be slower. No protocol. */
+/** A bounded queue between a sender that must not wait and readers that may be slower. Knows no protocol. */
 import { Fifo } from './fifo.js';
 
 /** Bounds of a {@link BoundedBuffer}. */
 export interface BufferBounds {
-  /** Most items that wait, at least 1. */
+  /** Limit of waiting items, at least 1. */
   readonly itemsMax: number;
-  /** Most bytes in them. A single item is taken whatever its size: sockets have a limit of their own. */
+  /** Limit of their bytes. A single item is accepted whatever its size, because sockets have their own limit. */
   readonly bytesMax: number;
 }
 
@@ -17,8 +17,8 @@ interface Reader<Item> {
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * Items on their way to readers, in order. It is full for an item when something waits already and, with the item, more than `itemsMax` items or
- * more than `bytesMax` bytes would. The sender chooses what gives way: the new item ({@link offer}) or the oldest ones ({@link displace}).
+ * Items waiting for readers, in order. It is full for an item if something already waits and the item would exceed `itemsMax` or `bytesMax`. The
+ * sender chooses what gives way: the new item ({@link offer}) or the oldest ones ({@link displace}).
  */
 export class BoundedBuffer<Item> {
   readonly #bounds: BufferBounds;
@@ -32,19 +32,19 @@ export class BoundedBuffer<Item> {
     this.#bounds = bounds;
   }
 
-  /** True once nothing more is taken. */
+  /** True once no more items are accepted. */
   get over(): boolean {
     return this.#isOver;
   }
 
-  /** Takes an item of so many bytes. False if it was dropped: the buffer is full or over. */
+  /** Adds an item of this many bytes. False if it was dropped because the buffer is full or closed. */
   offer(item: Item, bytes: number): boolean {
     if (this.#isOver || this.#isFullFor(bytes)) return false;
     this.#push(item, bytes);
     return true;
   }
 
-  /** Takes an item of so many bytes and drops the oldest ones to make room. Returns how many were dropped. */
+  /** Adds an item of this many bytes and drops the oldest ones to make room. Returns how many were dropped. */
   displace(item: Item, bytes: number): number {
     if (this.#isOver) return 0;
     let dropped = 0;
@@ -53,7 +53,7 @@ export class BoundedBuffer<Item> {
     return dropped;
   }
 
-  /** The oldest item, as soon as there is one; readers are served in the order of their calls. `done` when the buffer is over and empty. */
+  /** The oldest item, once there is one; readers are served in the order of their calls. `done` if the buffer is closed and empty. */
   next(): Promise<IteratorResult<Item, undefined>> {
     const oldest = this.#shift();
     if (oldest !== undefined) return Promise.resolve({ done: false, value: oldest.item });
@@ -68,18 +68,18 @@ export class BoundedBuffer<Item> {
     });
   }
 
-  /** Takes nothing more. What waits can still be read; then one reader gets the failure, if there is one. Only the first call counts. */
+  /** Accepts no more items. Waiting items can still be read; then one reader gets the failure, if any. Only the first call counts. */
   end(failure?: { readonly error: unknown }): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const first = failure === undefined ? undefined : this.#readers.shift();
-    // Rejects with what the sender gave, whatever that is.
+    // Rejects with the sender's value, whatever it is.
     if (first === undefined) this.#failure = failure as { readonly error: Error } | undefined;
     else first.reject(failure?.error);
     for (let reader = this.#readers.shift(); reader !== undefined; reader = this.#readers.shift()) reader.resolve(DONE);
   }
 
-  /** Drops what waits. */
+  /** Drops the waiting items. */
   clear(): void {
     while (this.#shift() !== undefined);
   }

@@ -1,4 +1,4 @@
-/** A transport made of another. */
+/** A transport derived from another one. */
 import type { Transport } from './port.js';
 
 /** The same transport with these members replaced. */

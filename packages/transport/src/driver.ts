@@ -1,13 +1,13 @@
-/** The drive loop: delivers events to an engine one at a time, performs its effects in order, keeps its one timer. */
+/** The drive loop: delivers events to an engine one at a time, performs its effects in order, and keeps its one timer. */
 import type { Timer } from '@proj/heartbeat';
 import type { Engine, TimerEvent } from './engine/engine.js';
 import type { Transport } from './port.js';
 
 /**
- * Runs one engine. Effects may cause events synchronously (a send that finds no route): those are delivered after the
- * current step's effects, in the order they came up, so an engine is never re-entered.
+ * Runs one engine. Effects may cause events synchronously, such as a send without a route. They are delivered after the current step's effects,
+ * in order, so an engine is never re-entered.
  *
- * An exception out of the engine or out of `perform` is our own bug and propagates to the caller of `dispatch`.
+ * An exception from the engine or from `perform` is our own bug and propagates to the caller of `dispatch`.
  */
 export class Driver<Event, Effect> {
   readonly #engine: Engine<Event, Effect>;
@@ -29,7 +29,7 @@ export class Driver<Event, Effect> {
     this.#perform = perform;
   }
 
-  /** Delivers an event, then whatever it caused and whatever has fallen due. Does nothing once stopped. */
+  /** Delivers an event, then everything it caused and everything that has fallen due. No effect once stopped. */
   dispatch(event: Event): void {
     if (this.#stopped) return;
     if (this.#running) {
@@ -46,7 +46,7 @@ export class Driver<Event, Effect> {
     }
   }
 
-  /** Cancels the timer; later events, effects still pending and deadlines are discarded. Idempotent. */
+  /** Cancels the timer and discards later events, pending effects and deadlines. Idempotent. */
   stop(): void {
     this.#stopped = true;
     this.#waiting.length = 0;
@@ -63,7 +63,7 @@ export class Driver<Event, Effect> {
     }
   }
 
-  /** Delivers what the last step caused, and a timer event when its deadline has passed, until nothing is due; arms the timer. */
+  /** Delivers what the last step caused, and a timer event if its deadline has passed, until nothing is due; then arms the timer. */
   #settle(now: number): void {
     while (!this.#stopped) {
       const event = this.#waiting.shift();
@@ -84,7 +84,7 @@ export class Driver<Event, Effect> {
     if (this.#engine.deadline <= due) throw new Error(`engine did not move its deadline past ${due.toString()}`);
   }
 
-  /** A later deadline needs no new timer: the one that stands wakes us early and is armed again. */
+  /** A later deadline needs no new timer: the current one wakes us early and is armed again. */
   #arm(deadline: number): void {
     if (deadline >= this.#armedFor) return;
     this.#timer?.cancel();

@@ -4,7 +4,7 @@
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<(payload: never) => void>>();
 
-  /** Adds a listener and returns the function that removes it again. */
+  /** Adds a listener and returns a function that removes it. */
   on<Name extends keyof Events>(name: Name, listener: (payload: Events[Name]) => void): () => void {
     const set = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, set);
@@ -12,7 +12,7 @@ export class Emitter<Events> {
     return () => void set.delete(listener);
   }
 
-  /** Calls the listeners of `name` in the order they were added. Their exceptions are theirs and propagate. */
+  /** Calls the listeners of `name` in the order they were added. Their exceptions propagate. */
   emit<Name extends keyof Events>(name: Name, payload: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) (listener as (payload: Events[Name]) => void)(payload);
   }
@@ -24,7 +24,7 @@ export class Emitter<Events> {
     };
   }
 
-  /** True when there are listeners. Lets a hot path skip building the payload. */
+  /** True if there are listeners. Lets a hot path skip building the payload. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0;
   }

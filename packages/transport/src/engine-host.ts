@@ -1,4 +1,4 @@
-/** The shell of every server: sockets, a timer, access rules, and a life of start, drain and close around one engine. Knows no protocol. */
+/** The shell of every server: sockets, a timer, access rules, and the life cycle start, drain and close, around one engine. Knows no protocol. */
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Access } from './access.js';
 import { Driver } from './driver.js';
@@ -26,15 +26,15 @@ interface Running<Event, Effect> {
   readonly driver: Driver<Event, Effect>;
 }
 
-/** An engine that tells its figures. */
+/** An engine that reports its figures. */
 interface Measured<Stats> {
   stats(): Stats;
   detail(now: number): EngineSnapshot;
 }
 
 /**
- * Runs one engine behind its sockets, which it numbers as the program lists them. It is a complete server: a facade that adds options and
- * methods passes the calls on; a facade that adds none returns its host.
+ * Runs one engine behind its sockets, which it numbers in the program's order. It is a complete server: a facade that adds options and methods
+ * passes calls on; a facade that adds none returns its host.
  */
 export class EngineHost<Event, Effect> implements Startable<HostEvents, string[][]> {
   readonly #program: HostProgram<Event, Effect>;
@@ -42,7 +42,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   readonly #own = new Emitter<HostEvents>();
   readonly #events: Pick<Emitter<HostEvents>, 'emit'>;
   readonly #refused = { key: 0, handshake: 0 };
-  /** Whose connections those were, for operators: by key or address. */
+  /** The refused connections, for operators: by key or address. */
   readonly #refusedPeers = new RefusedPeers();
   readonly #refusalNotes = oncePerMinute();
   #access: Access | undefined;
@@ -54,7 +54,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   #onDrained: () => void = () => undefined;
   #leaveBudget: () => void = () => undefined;
 
-  /** `transport` is called once, by `start`, and what it resolves to is loaded. */
+  /** `transport` is called once, by `start`, and its result is loaded. */
   constructor(program: HostProgram<Event, Effect>, transport: () => Promise<Transport>) {
     this.#program = program;
     this.#events = program.events ?? this.#own;
@@ -79,7 +79,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     return this.close();
   }
 
-  /** Hears nothing where the program brings its own `events`. */
+  /** No effect if the program brings its own `events`. */
   on<Name extends keyof HostEvents>(event: Name, listener: (payload: HostEvents[Name]) => void): () => void {
     return this.#own.on(event, listener);
   }
@@ -89,12 +89,12 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     return this.#closing === undefined ? this.#running?.transport : undefined;
   }
 
-  /** Totals since construction, as a copy. */
+  /** A copy of the totals since construction. */
   get refusals(): RefusalCounts {
     return { refused: { ...this.#refused } };
   }
 
-  /** What `stats()` of a server returns: the engine's figures and refused connections; with `options`, what an operator sees now, too. */
+  /** The result of a server's `stats()`: the engine's figures and refused connections, and with `options` also the operator's view. */
   stats<Stats extends object>(
     engine: Measured<Stats>,
     options: { readonly detail: true } | undefined,
@@ -106,12 +106,12 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     return { ...stats, detail: { ...snapshot, clients, ...this.refusals } };
   }
 
-  /** Call this when the engine has ended. */
+  /** Call it when the engine has ended. */
   drained(): void {
     this.#onDrained();
   }
 
-  /** Queues a message at a socket. Does nothing while not running. */
+  /** Queues a message at a socket. No effect while not running. */
   send(socket: number, peer: Peer, frames: readonly Uint8Array[]): void {
     this.#running?.ports[socket]?.send(peer, frames);
   }
@@ -126,7 +126,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     this.#running?.ports[socket]?.release?.(frames);
   }
 
-  /** Publishes a message to the subscribers who have the right that the publisher's plan asks for this name. Does nothing while not running. */
+  /** Publishes a message to the subscribers that have the right that the publisher's plan requires for this name. No effect while not running. */
   publish(publisher: number, frames: readonly Uint8Array[], name: string): void {
     const port = this.#running?.publishers[publisher];
     const right = this.#program.publishers?.[publisher]?.hears;
@@ -135,19 +135,22 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     else port?.publish(frames, (peer) => access.allows(peer, right, name));
   }
 
-  /** Messages that wait at the socket because this peer does not read; 0 while not running. */
+  /** Messages waiting at the socket because this peer does not read; 0 while not running. */
   pendingFor(socket: number, peer: Peer): number {
     return this.#running?.ports[socket]?.pendingFor(peer) ?? 0;
   }
 
-  /** Replaces the access rules at once, also for connected peers. Throws `OPTIONS_INVALID`, and keeps the old ones, if the transport cannot enforce them. */
+  /**
+   * Replaces the access rules at once, also for connected peers. Throws `OPTIONS_INVALID` and keeps the old ones if the transport cannot enforce
+   * the new ones.
+   */
   setAccess(access: Access): void {
     if (this.#loaded !== undefined) this.#checkAccess(access, this.#loaded);
     this.#access = access;
     if (this.#running !== undefined) this.#tellAccess(this.#running);
   }
 
-  /** Delivers an event. Does nothing while not running. */
+  /** Delivers an event. No effect while not running. */
   dispatch(event: Event): void {
     this.#running?.driver.dispatch(event);
   }
@@ -176,7 +179,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     }
   }
 
-  /** A method, since the field changes while `start` awaits. */
+  /** A method, because the field changes while `start` awaits. */
   #isClosing(): boolean {
     return this.#closing !== undefined;
   }
@@ -229,7 +232,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
       if (serves !== undefined) ports[index]?.recheck?.();
   }
 
-  /** A dealer that binds does not choose who gets a message, so rights are checked at the handshake. */
+  /** A dealer that binds does not choose the receiver of a message, so rights are checked at the handshake. */
   #gated({ serves }: SocketPlan<Event>, port: PortOptions): PortOptions {
     const { curve } = port;
     if (serves === undefined || curve?.role !== 'server') return port;
@@ -243,13 +246,13 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     if (access.namesKeys && !tellsKeys)
       throw new ProjError(
         'OPTIONS_INVALID',
-        `${name}: option access: has rules for single keys, but this transport does not tell the keys of its peers; use zmtpTransport() of @proj/zmtp (programs: --transport zmtp), or rules for "*" only`,
+        `${name}: option access: has rules for single keys, but this transport does not report its peers' keys; use zmtpTransport() of @proj/zmtp (programs: --transport zmtp), or rules for "*" only`,
       );
     const open = curve === undefined && sockets.find(({ serves }) => serves && !access.allows({}, 'serve', serves));
     if (open)
       throw new ProjError(
         'OPTIONS_INVALID',
-        `${name}: option access: not everybody may serve "${open.serves ?? ''}", and without option curve nobody can be kept from it; set curve`,
+        `${name}: option access: it restricts who may serve "${open.serves ?? ''}", which cannot be enforced without the option curve; set curve`,
       );
   }
 
@@ -316,7 +319,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     await this.#starting?.catch(() => undefined);
     this.#running?.driver.stop();
     this.#leaveBudget();
-    // `close` has overtaken a drain: let its caller go on.
+    // `close` has overtaken a drain: lets the drain's caller continue.
     this.#onDrained();
     const lingers = how === 'drained' ? this.#program.sockets.map(({ drainLingerMs }) => drainLingerMs) : [];
     const { ports = [], publishers = [] } = this.#running ?? {};
@@ -324,7 +327,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   }
 }
 
-/** The peer of a refused connection: by its key, or else by its address without the port, which changes with each attempt. */
+/** The peer of a refused connection: its key, or else its address without the port, which changes with each attempt. */
 function peerOf({ publicKey, address = 'unknown address' }: HandshakeRefusal): Peer {
   const key = publicKey === undefined ? address.replace(/:\d+$/, '') : encodeZ85(publicKey);
   return { key, id: Buffer.from(key), ...(publicKey && { publicKey }) };

@@ -1,22 +1,22 @@
 /** Randomness and the wall clock of this machine. */
 import type { Entropy } from './engine/engine.js';
 
-/** Milliseconds that the two clocks may be apart: the wall clock is read in whole ones. More is an adjustment. */
+/** Largest difference between the two clocks that is rounding, because the wall clock has whole milliseconds. More is an adjustment. */
 const TOLERANCE_MS = 1.5;
 
-/** Both clocks were read at the same time if that took no longer, in milliseconds. */
+/** Both clocks were read simultaneously if it took no longer than this. Milliseconds. */
 const AT_ONCE_MS = 0.5;
-/** How often that is tried. */
+/** Number of attempts. */
 const TRIES = 10;
 
-/** What the monotonic clock is behind the wall clock. */
+/** Wall clock minus monotonic clock. */
 let offsetMs = -Infinity;
 
 /** The machine's own {@link Entropy}. */
 export const systemEntropy: Entropy = {
   wallMicros: () => {
     let monotonicMs = performance.now();
-    // The wall clock gives milliseconds, the monotonic one the finer part; where they disagree the wall clock is right.
+    // The wall clock gives the milliseconds, the monotonic one the finer part. If they disagree, the wall clock is right.
     if (isApart(Date.now(), monotonicMs)) monotonicMs = adjust();
     return Math.floor((monotonicMs + offsetMs) * 1000);
   },
@@ -29,8 +29,8 @@ function isApart(wallMs: number, monotonicMs: number): boolean {
 }
 
 /**
- * Follows the wall clock if it was set, and returns the monotonic time. It was not set if the process merely had to wait between one clock and
- * the other: then time would go back once that is over.
+ * Follows the wall clock if it was set, and returns the monotonic time. A pause of the process between the two readings does not count as
+ * setting: otherwise time would go back afterwards.
  */
 function adjust(): number {
   let monotonicMs = 0;

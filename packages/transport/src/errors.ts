@@ -1,6 +1,6 @@
-/** One error class for everything a user of the project can catch; told apart by `code`, also across package copies. */
+/** One error class for everything a user can catch, distinguished by `code`, also across package copies. */
 
-/** What went wrong, as a closed set: match on it rather than on messages or classes. */
+/** What went wrong, as a closed set: match on it instead of messages or classes. */
 export type ProjErrorCode =
   // usage
   | 'OPTIONS_INVALID'
@@ -22,17 +22,17 @@ export type ProjErrorCode =
   // protocol: we were asked to send something illegal; the peer sent something illegal
   | 'PROTOCOL_LOCAL'
   | 'PROTOCOL_REMOTE'
-  // the peer answered, but not the question that was asked (417 of NFP)
+  // the peer answered, but not the question (417 of NFP)
   | 'UNEXPECTED_ANSWER';
 
 /** The fields of a {@link ProjError} besides code and message. */
 export interface ProjErrorOptions {
   readonly cause?: unknown;
-  /** Machine-readable particulars, such as the validation issues of a refused request. */
+  /** Machine-readable details, such as the validation issues of a rejected request. */
   readonly details?: unknown;
 }
 
-/** Any failure this project reports. The message begins with what failed and the offending value. */
+/** Any failure reported by this project. The message begins with what failed and the offending value. */
 export class ProjError extends Error {
   override readonly name = 'ProjError';
   readonly code: ProjErrorCode;
@@ -45,7 +45,7 @@ export class ProjError extends Error {
   }
 }
 
-/** True for a {@link ProjError} of any copy of this package, optionally with that code. */
+/** True for a {@link ProjError} of any copy of this package, optionally with this code. */
 export function isProjError(error: unknown, code?: ProjErrorCode): error is ProjError {
   return (
     error instanceof Error &&

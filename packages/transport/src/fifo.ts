@@ -1,13 +1,13 @@
-/** A queue whose `shift` does not move the rest: arrays do, which makes a long queue quadratic. */
+/** A queue whose `shift` does not move the rest. Arrays do, which makes a long queue quadratic. */
 
-/** Slots that may lie empty in front before the array is cut. */
+/** Empty slots in front before the array is cut. */
 const SLACK = 1024;
 
-/** First in, first out; unbounded, so its owner counts. */
+/** First in, first out; unbounded, so its owner must limit it. */
 export class Fifo<Item> {
   #items: (Item | undefined)[] = [];
   #head = 0;
-  /** Behind the last item; what lies there is undefined. Growing and shrinking the array with each item would cost more than the rest. */
+  /** The end of the items; slots behind it are undefined. Resizing the array with each item would dominate the cost. */
   #tail = 0;
 
   get length(): number {
@@ -18,12 +18,12 @@ export class Fifo<Item> {
     this.#items[this.#tail++] = item;
   }
 
-  /** The oldest item, left in place. */
+  /** The oldest item, without removing it. */
   peek(): Item | undefined {
     return this.#items[this.#head];
   }
 
-  /** Takes out the oldest item. */
+  /** Removes the oldest item. */
   shift(): Item | undefined {
     const head = this.#head;
     if (head === this.#tail) return undefined;
@@ -36,7 +36,7 @@ export class Fifo<Item> {
   }
 
   #clear(): void {
-    // A queue that was long once gives its memory back; a short one keeps its array.
+    // A queue that was long frees its memory; a short one keeps its array.
     if (this.#head >= SLACK) this.#items = [];
     this.#head = this.#tail = 0;
   }

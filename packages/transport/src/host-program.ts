@@ -1,10 +1,10 @@
-/** What the server of one protocol gives its `EngineHost`: its engine, its sockets, and what to do with effects. */
+/** What one protocol's server gives its `EngineHost`: engine, sockets, and the handling of effects. */
 import type { Access, AccessRight } from './access.js';
 import type { Emitter } from './emitter.js';
 import type { Engine } from './engine/engine.js';
 import type { CurveOptions, HandshakeRefusal, Peer, PortOptions, RejectReason, UndeliverableReason } from './port.js';
 
-/** One socket of a server, and the events it makes for the engine. A handler that is absent or returns `undefined` makes none. */
+/** One socket of a server, and the events it makes for the engine. A handler that is absent or returns `undefined` makes no event. */
 export interface SocketPlan<Event> {
   readonly kind: 'router' | 'dealer';
   /** Endpoints to bind; port `*` is allowed. Default: none. */
@@ -13,40 +13,40 @@ export interface SocketPlan<Event> {
   readonly connect?: readonly string[];
   /** Default: the transport's defaults. */
   readonly port?: PortOptions;
-  /** Dealers that bind only: the service a peer must be allowed to serve before it is let in. Default: none. */
+  /** Only for dealers that bind: the service that a peer must be allowed to serve to be admitted. Default: none. */
   readonly serves?: string;
-  /** How long closing it may take after a drain, in milliseconds. Default: `lingerMs` of the port. */
+  /** Time limit for closing after a drain. Milliseconds. Default: the port's `lingerMs`. */
   readonly drainLingerMs?: number;
   onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
   onPeerGone?(peer: Peer): Event | undefined;
   onUndeliverable?(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
   onRejected?(peer: Peer, reason: RejectReason): Event | undefined;
-  /** Dealers whose port `tellsPeers` only. */
+  /** Only for dealers whose port has `tellsPeers`. */
   onPeerCame?(peer: Peer): Event | undefined;
-  /** When absent, the port does not report it, which costs nothing. */
+  /** If absent, the port does not report it, which saves time. */
   onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
 }
 
-/** One PUB socket of a server, or an XPUB where its port `tellsSubscriptions`. */
+/** A PUB socket of a server, or an XPUB if its port has `tellsSubscriptions`. */
 export interface PublisherPlan<Event> {
   /** Endpoints to bind; port `*` is allowed. */
   readonly bind: readonly string[];
   readonly port: PortOptions;
   /** The right that a subscriber needs to receive a message, for the name it is published under. Default: none. */
   readonly hears?: AccessRight;
-  /** The first subscriber has come for this prefix, or the last one has left. */
+  /** The first subscriber of this prefix has arrived, or the last one has left. */
   onSubscription?(prefix: Uint8Array, wanted: boolean): Event | undefined;
 }
 
-/** What every server reports besides what its engine does. */
+/** What every server reports, besides its engine's notes. */
 export interface HostEvents {
-  /** A peer failed the handshake or was refused; the same key or address, for the same cause, at most once a minute. */
+  /** A peer failed the handshake or was refused. At most once a minute for the same key or address and cause. */
   refused: HandshakeRefusal;
-  /** A socket failed for good and receives nothing more. Close this server and start another. */
+  /** A socket failed permanently. Close this server and start another one. */
   broken: Error;
 }
 
-/** What a server of one protocol plugs in. */
+/** What one protocol's server supplies. */
 export interface HostProgram<Event, Effect> {
   /** Name of the facade, for error messages. */
   readonly name: string;
@@ -54,20 +54,20 @@ export interface HostProgram<Event, Effect> {
   readonly sockets: readonly SocketPlan<Event>[];
   /** PUB and XPUB sockets. Default: none. */
   readonly publishers?: readonly PublisherPlan<Event>[];
-  /** CURVE for every socket whose own options have none. */
+  /** CURVE for every socket without its own option. */
   readonly curve?: CurveOptions;
-  /** Access rules from the start; needs {@link onAccess}. Default: no restrictions. */
+  /** Initial access rules; need {@link onAccess}. Default: no restrictions. */
   readonly access?: Access | undefined;
-  /** Makes the event that gives the engine its access rules: the very first one, and one with each `EngineHost.setAccess`. */
+  /** Makes the event that gives the engine its access rules: the very first event, and one for each `EngineHost.setAccess`. */
   readonly onAccess?: (access: Access) => Event;
-  /** Makes the event that tells the engine whether memory is short: one with each change, where the transport has a budget. */
+  /** Makes the event that reports whether memory is short: one for each change, if the transport has a budget. */
   readonly onMemory?: (isTight: boolean) => Event;
   /** The first event, delivered before any from a socket. Default: none. */
   readonly started?: Event;
-  /** Tells the engine to end. It answers with an effect, on which `perform` calls `EngineHost.drained`. Default: a drain closes at once. */
+  /** Tells the engine to end. It answers with an effect for which `perform` calls `EngineHost.drained`. Default: a drain closes at once. */
   readonly drain?: Event;
   perform(effect: Effect): void;
-  /** The facade's emitter. Default: one of the host's own, see `EngineHost.on`. */
+  /** The facade's emitter. Default: the host's own, see `EngineHost.on`. */
   readonly events?: Pick<Emitter<HostEvents>, 'emit'>;
 }
 

@@ -1,4 +1,4 @@
-/** How engines meet sockets and time. The adapters are sub-paths: `@proj/transport/zmq`, `@proj/transport/virtual`. */
+/** Connects engines to sockets and time. The adapters are sub-paths: `@proj/transport/zmq`, `@proj/transport/virtual`. */
 export { Access } from './access.js';
 export type { AccessRight, AccessRule, AccessRules } from './access.js';
 export { toBuffers, toFrames } from './body.js';

@@ -1,8 +1,8 @@
-/** The limits on what a socket receives and sends, the same for every adapter. */
+/** Limits on what a socket receives and sends, the same for every adapter. */
 import type { RejectReason } from './port.js';
 import type { ResolvedPortOptions } from './port-options.js';
 
-/** Why a message that came in is to be dropped before decoding; `undefined` for one within the limits. */
+/** Why a received message must be dropped before decoding; `undefined` if it is within the limits. */
 export function overLimits(
   frames: readonly Uint8Array[],
   { maxMessageFrames, maxMessageBytes }: Pick<ResolvedPortOptions, 'maxMessageFrames' | 'maxMessageBytes'>,

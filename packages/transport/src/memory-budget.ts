@@ -2,27 +2,25 @@
 import { systemClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 
-/**
- * How much of the budget is in use: `tight` from 80 % until it falls below 70 %, `full` from 100 % until it falls below 90 %.
- */
+/** How much of the budget is in use: `tight` from 80 % until it falls below 70 %, `full` from 100 % until it falls below 90 %. */
 export type MemoryLevel = 'ok' | 'tight' | 'full';
 
 /** A part of the process that holds memory for peers. */
 export interface MemoryOwner {
-  /** Bytes it holds now, by estimate. Read often, so its cost must not grow with the number of peers. */
+  /** Bytes it holds now, estimated. Read often, so the cost must not grow with the number of peers. */
   readonly heldBytes: number;
   /**
-   * Drops about this many bytes held for peers that do not read or do not finish what they send, starting with those that hold most; returns
-   * how many it dropped. While memory is `tight`, only peers that stand still lose anything.
+   * Drops about this many bytes held for peers that do not read or do not finish what they send, largest holders first; returns how many it
+   * dropped. While memory is `tight`, only peers that stand still lose anything.
    */
   relieve?(bytes: number, level: 'tight' | 'full'): number;
   /** The level has changed. */
   onLevel?(level: MemoryLevel): void;
-  /** There is little traffic: spare memory kept for more can be freed. */
+  /** There is little traffic: spare memory can be freed. */
   onRest?(): void;
 }
 
-/** The state of a budget now, and its totals. */
+/** The current state of a budget, and its totals. */
 export interface MemoryStats {
   readonly maxBytes: number;
   readonly heldBytes: number;
@@ -30,21 +28,21 @@ export interface MemoryStats {
   /** How often it became `tight`, and how often `full`. */
   readonly tight: number;
   readonly full: number;
-  /** Bytes that slow peers have lost to free memory. */
+  /** Bytes that slow peers lost to free memory. */
   readonly relievedBytes: number;
 }
 
 const TIGHT = 0.8;
 const LOOSE = 0.7;
 const LESS_THAN_FULL = 0.9;
-/** The owners are asked again after this part of the budget has passed through. */
+/** The owners are asked again after this fraction of the budget has passed through. */
 const STEP = 1 / 64;
-/** While memory is short, the owners are asked at least this often; a connection that was cut takes as long to go away. */
+/** While memory is short, the owners are asked at least this often. Cut connections take this long to disappear. */
 const LOOK_MS = 50;
 
 /**
- * Sums what its owners hold whenever a part of the budget has passed through the process: each message costs one addition, idle peers cost
- * nothing. At 80 % engines refuse messages that would have to wait, and sockets cut peers that do not read; at 100 % nothing is read.
+ * Sums what its owners hold each time a fraction of the budget has passed through the process: each message costs one addition, idle peers cost
+ * nothing. From 80 % on, engines reject messages that would have to wait, and sockets cut peers that do not read; at 100 % nothing is read.
  */
 export class MemoryBudget {
   #maxBytes: number;
@@ -53,7 +51,7 @@ export class MemoryBudget {
   readonly #listeners = new Set<(level: MemoryLevel) => void>();
   #stepBytes: number;
   #moved = 0;
-  /** As of the last look. */
+  /** As of the last check. */
   #movedBefore = 0;
   #level: MemoryLevel = 'ok';
   #tight = 0;
@@ -62,7 +60,7 @@ export class MemoryBudget {
   #relievedAt = -Infinity;
   #timer: Timer | undefined;
 
-  /** `maxBytes`: a whole number from 1. */
+  /** `maxBytes`: an integer, at least 1. */
   constructor(maxBytes: number, clock: Clock = systemClock) {
     this.#maxBytes = checked(maxBytes);
     this.#stepBytes = Math.ceil(maxBytes * STEP);
@@ -75,8 +73,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Changes the bound: a whole number of bytes from 1. Nothing is dropped at once: with a lower bound memory is short until enough is freed.
-   * The share that sockets reserve for connections stays that of the bound they were made with.
+   * Changes the bound: an integer number of bytes, at least 1. Nothing is dropped at once: with a lower bound, memory is short until enough is
+   * freed. The share that sockets reserve for connections keeps following the bound they were created with.
    */
   resize(maxBytes: number): void {
     this.#maxBytes = checked(maxBytes);
@@ -84,7 +82,7 @@ export class MemoryBudget {
     this.look();
   }
 
-  /** The level as of the last look. */
+  /** The level as of the last check. */
   get level(): MemoryLevel {
     return this.#level;
   }
@@ -96,18 +94,18 @@ export class MemoryBudget {
     return bytes;
   }
 
-  /** Bytes that have come in or were to go out so far. */
+  /** Bytes received or queued for sending so far. */
   get movedBytes(): number {
     return this.#movedBefore + this.#moved;
   }
 
-  /** Sizes now and totals so far. */
+  /** Current sizes and totals so far. */
   stats(): MemoryStats {
     const { maxBytes, heldBytes, level } = this;
     return { maxBytes, heldBytes, level, tight: this.#tight, full: this.#full, relievedBytes: this.#relieved };
   }
 
-  /** Adds an owner, and tells it the level unless that is `ok`. Returns the function that removes it. */
+  /** Adds an owner, and reports the level to it unless it is `ok`. Returns a function that removes it. */
   add(owner: MemoryOwner): () => void {
     this.#owners.add(owner);
     if (this.#level !== 'ok') owner.onLevel?.(this.#level);
@@ -116,7 +114,7 @@ export class MemoryBudget {
     };
   }
 
-  /** Calls `listener` after each change of the level, until the returned function is called. */
+  /** Calls `listener` after each change of the level until the returned function is called. */
   onChange(listener: (level: MemoryLevel) => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -124,13 +122,13 @@ export class MemoryBudget {
     };
   }
 
-  /** Reports that this many bytes have come in, or wait to go out. */
+  /** Reports that this many bytes were received or are waiting to be sent. */
   moved(bytes: number): void {
     this.#moved += bytes;
     if (this.#moved >= this.#stepBytes) this.look();
   }
 
-  /** Asks all owners, and acts on the sum. */
+  /** Asks all owners and acts on the sum. */
   look(): void {
     this.#movedBefore += this.#moved;
     this.#moved = 0;
@@ -142,7 +140,7 @@ export class MemoryBudget {
     if (this.level !== 'ok') this.#arm();
   }
 
-  /** Has its owners free spare memory. */
+  /** Makes its owners free spare memory. */
   rest(): void {
     for (const owner of this.#owners) owner.onRest?.();
   }
@@ -153,7 +151,7 @@ export class MemoryBudget {
     return part >= (this.#level === 'ok' ? TIGHT : LOOSE) ? 'tight' : 'ok';
   }
 
-  /** Not again at once: connections that were cut still count until they are gone. */
+  /** Not again at once: cut connections still count until they are gone. */
   #relieve(held: number, level: 'tight' | 'full'): number {
     const now = this.#clock.now();
     if (now - this.#relievedAt < LOOK_MS) return 0;

@@ -1,16 +1,16 @@
-/** Options are parsed once, at construction, with one wording for every refusal. */
+/** Parses options once, at construction, with uniform error messages. */
 import { ProjError } from './errors.js';
 
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** Of options that the schema does not know: their names. */
+  /** For unknown options: their names. */
   readonly keys?: readonly string[];
-  /** Of a value that is none of several kinds: what each of them says. */
+  /** For a value that matches none of several kinds: the issues of each kind. */
   readonly errors?: readonly (readonly Issue[])[];
 }
 
-/** The part of a zod schema that {@link parseOptions} needs. Structural, so that this package needs no zod. */
+/** The part of a zod schema that {@link parseOptions} needs. Structural, so that this package does not need zod. */
 export interface OptionsSchema<Output> {
   safeParse(
     input: unknown,
@@ -20,8 +20,8 @@ export interface OptionsSchema<Output> {
 }
 
 /**
- * Validated options with all defaults filled in. Throws `OPTIONS_INVALID`, whose message names `owner`, each refused
- * option, its value and what is allowed, and suggests a name for an option that does not exist.
+ * Validated options with all defaults. Throws `OPTIONS_INVALID` with a message that names `owner`, each rejected option, its value and what is
+ * allowed, and suggests a name for an unknown option.
  */
 export function parseOptions<Output>(owner: string, schema: OptionsSchema<Output>, input: unknown): Output {
   const result = schema.safeParse(input);
@@ -42,7 +42,7 @@ function describe(issue: Issue, schema: unknown, input: unknown): string {
   return `option ${issue.path.map(String).join('.')} = ${show(value)}: ${allowed(issue)}`;
 }
 
-/** What is allowed, without zod's opening words; of several kinds, each. */
+/** What is allowed, without zod's opening words; for several kinds, all of them. */
 function allowed({ message, errors = [] }: Issue): string {
   if (message === 'Invalid input' && errors.length > 0)
     return errors.flatMap((issues) => issues.slice(0, 1).map(allowed)).join(', or ');
@@ -56,7 +56,7 @@ function unknownOption(key: string, path: readonly PropertyKey[], known: readonl
   return `unknown option ${full(key)}${known.length > 0 ? `: must be one of ${known.join(', ')}` : ''}`;
 }
 
-/** The parts of a zod definition that lead to the object at a path. Read with care: any schema may stand there. */
+/** The parts of a zod definition that lead to the object at a path. Checked on access, because it may be any schema. */
 interface Definition {
   readonly shape?: Readonly<Record<PropertyKey, unknown>>;
   readonly innerType?: unknown;
@@ -64,7 +64,7 @@ interface Definition {
   readonly in?: unknown;
 }
 
-/** The options that a schema knows at a path; none where that cannot be told. */
+/** The options that a schema knows at a path; empty if unknown. */
 function knownNames(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
   const { shape, element, innerType, in: input } = (schema as { readonly def?: Definition } | undefined)?.def ?? {};
   const inner = innerType ?? input;
@@ -74,7 +74,7 @@ function knownNames(schema: unknown, path: readonly PropertyKey[]): readonly str
   return knownNames(element ?? shape?.[key], rest);
 }
 
-/** The name that was probably meant: one that begins so, or the nearest by single edits, a third of the letters at most. */
+/** The name that was probably meant: one with this prefix, or the nearest within edits of a third of its letters. */
 function nearest(key: string, known: readonly string[]): string | undefined {
   const word = key.toLowerCase();
   const editsTo = (name: string): number => (word.length > 2 && name.startsWith(word) ? 1 : editsBetween(word, name));
@@ -83,7 +83,7 @@ function nearest(key: string, known: readonly string[]): string | undefined {
   return best !== undefined && best.edits <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
 }
 
-/** Letters to insert, delete, replace, or swap with their neighbour, to make one word of the other. */
+/** Number of letters to insert, delete, replace, or swap with a neighbour to turn one word into the other. */
 function editsBetween(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;

@@ -1,6 +1,6 @@
 /**
- * What a socket has been given and the transport has not yet taken: one attempt per peer at a time, order per peer kept, a peer
- * that does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
+ * Messages that a socket was given and the transport has not taken yet: one attempt per peer at a time, in order per peer. A peer that does not
+ * read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Contains no socket and no policy.
  */
 import { compactAll } from '@proj/frames';
 import type { Clock, Timer } from '@proj/heartbeat';
@@ -13,24 +13,24 @@ const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
 /** Memory of a message besides its bytes: a few objects. */
 const MESSAGE_BYTES = 256;
-/** The most attempts whose outcomes are open: as many as one peer's messages cause, and few enough to search. */
+/** Limit of attempts without an outcome: as many as one peer's messages cause, and few enough to search. */
 const ATTEMPTS_MAX = 16;
 
-/** How one attempt to hand over a message ended. */
+/** The outcome of one attempt to hand over a message. */
 export type SendOutcome = 'sent' | UndeliverableReason;
 
-/** What an outbox needs of its socket. */
+/** What an outbox needs from its socket. */
 export interface OutboxHost {
   readonly clock: Clock;
-  /** Told of what begins to wait. */
+  /** Called when a message begins to wait. */
   readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
   /**
-   * Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it, never before
-   * this has returned. Messages to other peers may be tried meanwhile.
+   * Tries to hand over one message. Returns the outcome, or `undefined` if {@link Outbox.settle} will report it later. Messages to other peers
+   * may be tried meanwhile.
    */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
-  /** The transport has taken the message over. Absent without a listener. */
+  /** The transport has taken the message. Absent without a listener. */
   onSent?: ((peer: Peer, frames: readonly Uint8Array[]) => void) | undefined;
 }
 
@@ -48,15 +48,15 @@ interface Message {
   readonly bytes: number;
 }
 
-/** A message that is being tried. */
+/** A message being tried. */
 interface Attempt {
   readonly peer: Peer;
   readonly frames: readonly Uint8Array[];
-  /** Where it is the head. */
+  /** The queue whose head it is. */
   readonly lane: Lane | undefined;
 }
 
-/** The waiting messages of one congested peer, oldest first. Without a timer it is on its turn or being tried. */
+/** The waiting messages of one congested peer, oldest first. Without a timer, its turn has come or it is being tried. */
 class Lane {
   readonly peer: Peer;
   readonly messages = new Fifo<Message>();
@@ -73,15 +73,15 @@ class Lane {
 }
 
 /**
- * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once when nothing waits and no attempt for its
- * peer is under way, else in its turn. After `congested` the peer's messages are parked: tried again after 10 ms, doubling to 200 ms, or when
- * {@link resume} is called; messages to others overtake them. At a bound the message and whatever is parked for the same
- * peer are reported undeliverable as `congested`, oldest first; with a `peerQueueMax` of 0 that is at once.
+ * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once if nothing waits and no attempt for its peer is under way,
+ * otherwise in turn. After `congested` the peer's messages are parked: they are retried after 10 ms, doubling to 200 ms, or on {@link resume},
+ * and messages to other peers overtake them. At a limit, the message and everything parked for the same peer are reported undeliverable as
+ * `congested`, oldest first; with a `peerQueueMax` of 0, at once.
  */
 export class Outbox {
   readonly #host: OutboxHost;
   readonly #limits: OutboxLimits;
-  /** Messages, and congested peers that may be tried again, in the order of their turns. */
+  /** Messages, and congested peers that may be retried, in the order of their turns. */
   readonly #turns = new Fifo<Message | Lane>();
   readonly #parked = new Map<string, Lane>();
   #waiting = 0;
@@ -89,7 +89,7 @@ export class Outbox {
   #pending = 0;
   /** Oldest first, one per peer. */
   readonly #attempts: Attempt[] = [];
-  /** True while turns are given and outcomes dealt with, which may cause messages: those wait. */
+  /** True while turns are given and outcomes handled. Messages sent from within wait. */
   #busy = false;
   #closing: Promise<void> | undefined;
   #stopped = false;
@@ -100,12 +100,12 @@ export class Outbox {
     this.#host = host;
   }
 
-  /** Messages accepted and neither sent nor reported. */
+  /** Messages accepted but neither sent nor reported. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Bytes of messages that wait here, parked ones included. */
+  /** Bytes of waiting messages, including parked ones. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -120,7 +120,7 @@ export class Outbox {
     return this.#parked.get(peer.key)?.bytes ?? 0;
   }
 
-  /** Number of peers whose messages are parked: while it is 0, {@link resume} has nothing to do. */
+  /** Number of peers with parked messages. While it is 0, {@link resume} has nothing to do. */
   get congestedPeers(): number {
     return this.#parked.size;
   }
@@ -131,8 +131,8 @@ export class Outbox {
   }
 
   /**
-   * Accepts a message; does nothing once closed. Throws `TypeError` for anything but one or more `Uint8Array`s: libzmq's
-   * bindings would turn it into text and send that.
+   * Accepts a message; no effect once closed. Throws `TypeError` for anything but one or more `Uint8Array`s: libzmq's bindings would convert it
+   * to text and send that.
    */
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     assertFrames(frames);
@@ -147,7 +147,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Tells the outcome of the oldest attempt under way. */
+  /** Reports the outcome of the oldest attempt under way. */
   settle(outcome: SendOutcome): void {
     if (this.#stopped) return;
     const attempt = this.#attempts.shift();
@@ -157,15 +157,13 @@ export class Outbox {
     this.#pump();
   }
 
-  /** The peer shows signs of life or has room: its parked messages are tried now. */
+  /** The peer has room or is active: retries its parked messages now. */
   resume(peer: Peer): void {
     const lane = this.#parked.get(peer.key);
     if (lane?.timer !== undefined) this.#retry(lane);
   }
 
-  /**
-   * Memory is short: gives up what is parked for peers that hold most of it, as `congested`, until it was so many bytes; returns how many.
-   */
+  /** Memory is short: gives up parked messages as `congested`, from the peers that hold most, until this many bytes are freed; returns how many. */
   relieve(bytes: number): number {
     const before = this.#waitingBytes;
     for (const lane of [...this.#parked.values()].sort((one, other) => other.bytes - one.bytes)) {
@@ -175,15 +173,15 @@ export class Outbox {
     return before - this.#waitingBytes;
   }
 
-  /** The peer's connection is over: parked messages must not reach a successor with the same name. */
+  /** The peer's connection has ended: parked messages must not reach a successor with the same name. */
   forget(peer: Peer): void {
     const lane = this.#parked.get(peer.key);
     if (lane !== undefined) this.#lose(lane, 'unreachable');
   }
 
   /**
-   * Accepts and reports nothing from now on, goes on sending until `deadline` or until nothing is pending, then stops.
-   * Idempotent; the first deadline counts.
+   * Accepts and reports nothing from now on, keeps sending until `deadline` or until nothing is pending, then stops. Idempotent; the first
+   * deadline counts.
    */
   close(deadline: number): Promise<void> {
     return (this.#closing ??= new Promise((resolve) => {
@@ -199,7 +197,7 @@ export class Outbox {
     }));
   }
 
-  /** Drops everything without a report. */
+  /** Drops everything without reporting it. */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -222,7 +220,7 @@ export class Outbox {
     if (this.#pending === 0 && this.#closing !== undefined) this.stop();
   }
 
-  /** Two attempts for a peer at once could change places: the first refused, the second taken. */
+  /** Two simultaneous attempts for a peer could swap: the first refused, the second taken. */
   #mustWait({ key }: Peer): boolean {
     const attempts = this.#attempts;
     if (attempts.length === ATTEMPTS_MAX) return true;
@@ -236,7 +234,7 @@ export class Outbox {
     this.#offer(peer, frames);
   }
 
-  /** The head stays in its lane until the outcome is known; a lane lost meanwhile is empty. */
+  /** The head stays until the outcome is known; a queue lost meanwhile is empty. */
   #tryLane(lane: Lane): void {
     const head = lane.messages.peek();
     if (head === undefined) return;
@@ -315,7 +313,7 @@ export class Outbox {
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      // It stays for a while, so it must not keep its neighbours' memory.
+      // It will wait, so it must not keep its neighbours' memory alive.
       lane.messages.push({ peer, frames: compactAll(frames), bytes });
     }
   }
@@ -335,7 +333,7 @@ export class Outbox {
     this.#report(peer, frames, 'congested');
   }
 
-  /** Reports parked messages, except one that is being tried: its outcome decides. */
+  /** Reports parked messages, except one being tried: its outcome decides. */
   #lose(lane: Lane, reason: UndeliverableReason): void {
     this.#parked.delete(lane.peer.key);
     lane.lost = true;

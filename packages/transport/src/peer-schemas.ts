@@ -1,6 +1,6 @@
 /**
- * The schemas of options of peers that connect, made with `zod/mini`: a bundle with one client holds only the checks that it uses.
- * Each names what it expects, since `zod/mini` has no texts of its own. See docs/adr/0033-small-schemas-in-the-client.md.
+ * Option schemas of peers that connect, made with `zod/mini`: a bundle with one client contains only the checks it uses. Each names what it
+ * expects, because `zod/mini` has no messages of its own. See docs/adr/0033-small-schemas-in-the-client.md.
  */
 import * as z from 'zod/mini';
 import type { CurveKeys, Transport } from './port.js';
@@ -23,10 +23,10 @@ const isTracingApi = (value: unknown): value is TracingApi => {
   return has(trace, 'getTracer') && has(context, 'with') && has(propagation, 'inject');
 };
 
-/** The schema of an option that may be left out: `fallback` stands for it. */
+/** The schema of an optional option, with `fallback` as its default. */
 export const withDefault = z._default;
 
-/** A whole number from `min` to `max`; without `max`, to 2^53 - 1. */
+/** An integer from `min` to `max`; without `max`, to 2^53 - 1. */
 export function integer(min: number, max?: number) {
   const error = `expected a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
   return z.int(error).check(z.gte(min, error), z.lte(max ?? Number.MAX_SAFE_INTEGER, error));
@@ -43,7 +43,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(...wor
   z.enum(words, `expected one of ${words.join(', ')}`);
 
 /** Text of at least one character. */
-export const text = () => z.string('expected text').check(z.minLength(1, 'expected text that is not empty'));
+export const text = () => z.string('expected text').check(z.minLength(1, 'expected non-empty text'));
 
 /** A list. */
 export const listOf = <Member extends z.ZodMiniType>(member: Member) => z.array(member, 'expected a list');
@@ -65,7 +65,7 @@ export const endpoints = () =>
     .array(endpointOf('expected an endpoint such as tcp://127.0.0.1:5555'), 'expected a list of endpoints')
     .check(z.minLength(1, 'expected at least one endpoint'), z.maxLength(64, 'expected at most 64 endpoints'));
 
-/** What ends a call early. */
+/** Cancels a call early. */
 export const abortSignal = z.custom<AbortSignal>(isAbortSignal, 'expected an AbortSignal');
 
 /** The transport of a peer that connects: its sockets and its time. */
@@ -74,15 +74,15 @@ export const transportOfClient = z.custom<Transport>(
   'expected a Transport',
 );
 
-/** OpenTelemetry, as the application has it. */
+/** The application's OpenTelemetry. */
 export const tracingOption = z.strictObject(
   {
     /** The module: `import * as api from '@opentelemetry/api'`, 1.4 or newer. Required. */
     api: z.custom<TracingApi>(isTracingApi, "expected the module: import * as api from '@opentelemetry/api'"),
     /**
-     * Whether trace context goes along. Default true where the protocol has room for it (EventMQ's headers, NORFAB's bodies). Elsewhere (MDP, PPP,
-     * PZQ) it is a frame before the body, which only workers and consumers of this project take away again; default false. At workers and
-     * consumers: whether the context that peers send is used, default true.
+     * Whether to send trace context. Default true if the protocol has room for it (EventMQ's headers, NORFAB's bodies). In the others (MDP, PPP,
+     * PZQ) it is a frame before the body, which only workers and consumers of this project remove again; default false. At workers and
+     * consumers: whether to use the context that peers send; default true.
      */
     carry: z.optional(flag()),
   },

@@ -1,8 +1,8 @@
-/** Defaults and bounds of {@link PortOptions}, the same for every adapter. The figures are those of ZeroMQ in practice. */
+/** Defaults and bounds of {@link PortOptions}, the same for every adapter, taken from ZeroMQ in practice. */
 import { ProjError } from './errors.js';
 import type { CurveOptions, PortOptions } from './port.js';
 
-/** {@link PortOptions} with every default filled in; only a dealer's routing id and CURVE may be absent. */
+/** {@link PortOptions} with all defaults; only a dealer's routing id and CURVE may be absent. */
 export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId' | 'curve'>> &
   Pick<PortOptions, 'routingId' | 'curve'>;
 
@@ -12,7 +12,7 @@ type NumericOption = Exclude<
 >;
 
 const MIB = 2 ** 20;
-/** libzmq keeps times and counts in 32 bits with sign. */
+/** libzmq stores times and counts in signed 32 bits. */
 const INT32_MAX = 2 ** 31 - 1;
 
 interface Range {
@@ -36,7 +36,7 @@ const RANGES: { readonly [Name in NumericOption]: Range } = {
   connectionTimeoutMs: { default: 6000, min: 1, max: INT32_MAX },
 };
 
-/** Fills in the defaults. Throws `OPTIONS_INVALID`, which names the option, its value and the allowed range. */
+/** Fills in the defaults. Throws `OPTIONS_INVALID` with the option, its value and the allowed range. */
 export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptions {
   const number = (name: NumericOption): number => {
     const { default: fallback, min, max } = RANGES[name];
@@ -83,7 +83,7 @@ function checkCurve(curve: CurveOptions): CurveOptions {
   return curve;
 }
 
-/** Says the length only: a secret is not for messages. */
+/** Shows only the length, because secrets do not belong in messages. */
 function checkKey(name: string, key: Uint8Array): void {
   if (key.byteLength !== KEY_BYTES)
     throw new ProjError(

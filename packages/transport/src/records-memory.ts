@@ -1,9 +1,9 @@
-/** Records in this process's memory: gone with it. For tests, and for users who ask for no durability. */
+/** Records in this process's memory, lost with it. For tests, and for users who ask for no durability. */
 import { ProjError } from './errors.js';
 import { checkRecords } from './records.js';
 import type { RecordBatch, RecordStore } from './records.js';
 
-/** A store that forgets everything when the process ends; the object itself can be opened again after `close`. */
+/** A store that forgets everything when the process ends. The same object can be opened again after `close`. */
 export function memoryRecords(): RecordStore {
   return new MemoryRecords();
 }
@@ -24,7 +24,7 @@ class MemoryRecords implements RecordStore {
   }
 
   async *entries(prefix = ''): AsyncIterable<readonly [key: string, value: Uint8Array]> {
-    // As bytes: by code units, as text is compared, characters beyond U+FFFF would come too early.
+    // Compared as bytes: by UTF-16 code units, characters beyond U+FFFF would come too early.
     const keys = Array.from(await Promise.resolve(this.#opened().keys()))
       .filter((key) => key.startsWith(prefix))
       .map((key) => [Buffer.from(key), key] as const)

@@ -1,4 +1,7 @@
-/** The zod schemas of options that several roles share: endpoints, times, CURVE and access rules. Below the roles only this file knows zod. See docs/adr/0017. */
+/**
+ * The zod schemas of options that several roles share: endpoints, times, CURVE and access rules. Below the roles only this file uses zod. See
+ * docs/adr/0017.
+ */
 import type { Service } from '@proj/frames/service';
 import * as z from 'zod';
 import type { CurveKeys, KeyList, Transport } from './port.js';
@@ -42,8 +45,8 @@ export const curveOfServer = z.strictObject({
   /** The server's key pair, 32 bytes each. Clients must know the public key. Required. */
   keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
   /**
-   * Tells whether the owner of a public key may connect, once per handshake; or the list of `authorizedKeys()`, whose changes also end
-   * existing connections, where the transport can. Default: any key may connect.
+   * Whether the owner of a public key may connect, called once per handshake; or the list of `authorizedKeys()`, whose changes also end existing
+   * connections if the transport supports it. Default: any key may connect.
    */
   authorize: z
     .custom<((publicKey: Uint8Array) => boolean) | KeyList>(
@@ -58,7 +61,7 @@ const publicKey = z
   .string()
   .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85');
 
-/** The access rules of `Access`, at most 100,000; what no rule allows is refused. `example` is a service name for the error message. */
+/** The access rules of `Access`, at most 100,000; whatever no rule allows is denied. `example` is a service name for the error message. */
 export const accessRules = (example: string) =>
   z
     .array(
@@ -72,7 +75,7 @@ export const accessRules = (example: string) =>
         request: names.optional(),
         /** Names these keys may serve, likewise. Default: none. */
         serve: names.optional(),
-        /** A note to readers; ignored. Default: none. */
+        /** A note for readers; ignored. Default: none. */
         comment: z.string().optional(),
       }),
       `must be a list of rules such as [{ keys: "*", request: ["${example}"] }]`,

@@ -1,6 +1,6 @@
-/** Endpoints that other users of ZeroMQ know and our sockets do not have: why, and what to use instead. */
+/** Endpoints of other ZeroMQ software that our sockets do not support: why, and what to use instead. */
 
-/** What libzmq alone has, some of it only in special builds. */
+/** Transports that only libzmq has, some only in special builds. */
 const LIBZMQ_ONLY: Readonly<Record<string, string>> = {
   pgm: 'multicast',
   epgm: 'multicast',
@@ -11,18 +11,18 @@ const LIBZMQ_ONLY: Readonly<Record<string, string>> = {
   vsock: 'between virtual machines',
   hyperv: 'between virtual machines',
   gssapi: 'for Kerberos',
-  ws: 'WebSocket, which goes past CURVE',
-  wss: 'WebSocket, which goes past CURVE',
+  ws: 'WebSocket, which bypasses CURVE',
+  wss: 'WebSocket, which bypasses CURVE',
 };
 
-/** A sentence about an endpoint whose transport is known but not ours; `undefined` for all others. `hasInproc` is true on libzmq. */
+/** A sentence about an endpoint whose transport is known but not supported; `undefined` for all others. `hasInproc` is true on libzmq. */
 export function explainScheme(endpoint: string, hasInproc: boolean): string | undefined {
   const scheme = /^([a-z]+):\/\//.exec(endpoint)?.[1] ?? '';
   if (scheme === 'inproc')
     return hasInproc
       ? undefined
-      : 'inproc:// is within one process and exists on libzmq only (npm i zeromq, then transport: zmqTransport()); use ipc://path or tcp://127.0.0.1:port';
+      : 'inproc:// works within one process, on libzmq only (npm i zeromq, then transport: zmqTransport()); use ipc://path or tcp://127.0.0.1:port';
   const what = LIBZMQ_ONLY[scheme];
   if (what === undefined) return undefined;
-  return `${scheme}:// (${what}) exists in libzmq only, and no socket of this project uses it; use tcp://host:port, or ipc://path on one machine`;
+  return `${scheme}:// (${what}) exists in libzmq only and is not supported here; use tcp://host:port, or ipc://path on one machine`;
 }

@@ -15,8 +15,8 @@ interface EarlyTask {
 }
 
 /**
- * Runs one engine whose sockets come and go, under numbers that the engine gives them and never reuses. A transport that is given as a
- * function is loaded by the first {@link whenLoaded} or {@link load}.
+ * Runs one engine whose sockets come and go, under numbers that the engine assigns and never reuses. A transport given as a function is loaded
+ * by the first {@link whenLoaded} or {@link load}.
  */
 export class SessionHost<Event, Effect> {
   readonly #program: SessionProgram<Event, Effect>;
@@ -58,19 +58,19 @@ export class SessionHost<Event, Effect> {
     return this.#transport;
   }
 
-  /** Calls that wait for the transport. */
+  /** Calls waiting for the transport. */
   get early(): number {
     return this.#early.length;
   }
 
-  /** Waiting messages of the socket that has most of them. */
+  /** The largest number of messages waiting in any socket. */
   get pending(): number {
     let most = 0;
     for (const port of this.#ports.values()) most = Math.max(most, port.pending);
     return most;
   }
 
-  /** Those of these endpoints whose last attempt to connect failed, as far as the transport tells. */
+  /** Which of these endpoints failed in their last attempt to connect, as far as the transport reports it. */
   unmet(endpoints: readonly string[]): Unmet[] {
     return [...new Set(endpoints)].flatMap((endpoint) => {
       const reason = this.#unmet.get(endpoint);
@@ -78,12 +78,12 @@ export class SessionHost<Event, Effect> {
     });
   }
 
-  /** Those of these endpoints that are connected, or were when their socket was closed, as far as the transport tells. */
+  /** Which of these endpoints are connected, or were when their socket was closed, as far as the transport reports it. */
   met(endpoints: readonly string[]): string[] {
     return [...new Set(endpoints)].filter((endpoint) => this.#met.has(endpoint));
   }
 
-  /** Loads the transport, once; after a failure the next call tries again. Rejects with the transport's error, such as `UNAVAILABLE`. */
+  /** Loads the transport, once; after a failure the next call retries. Rejects with the transport's error, such as `UNAVAILABLE`. */
   load(): Promise<Transport> {
     return (this.#loading ??= this.#source().then(
       (transport) => {
@@ -101,21 +101,21 @@ export class SessionHost<Event, Effect> {
   }
 
   /**
-   * Calls `run` once the transport is loaded, in the order of the calls. Calls `fail` with the error when it cannot be loaded, and with
-   * `undefined` when the host is closed before.
+   * Calls `run` once the transport is loaded, in the order of the calls. Calls `fail` with the error if it cannot be loaded, and with
+   * `undefined` if the host is closed first.
    */
   whenLoaded(run: (transport: Transport) => void, fail: (error: unknown) => void): void {
     if (this.#isClosed) fail(undefined);
     else if (this.#transport !== undefined && this.#early.length === 0) run(this.#transport);
     else {
       this.#early.push({ run, fail });
-      // The task is told of the failure.
+      // The task gets the failure.
       this.load().catch(() => undefined);
     }
   }
 
   /**
-   * The public life of a facade whose sockets stay open from start to end. `start` may be repeated, also after a failure; it rejects with
+   * The public life cycle of a facade whose sockets stay open from start to end. `start` may be repeated, even after a failure; it rejects with
    * `CLOSED` after the end.
    */
   life(plan: SessionLife<Event>): Startable<SessionEvents> {
@@ -157,12 +157,12 @@ export class SessionHost<Event, Effect> {
     this.#tell(started);
   }
 
-  /** Delivers an event. Does nothing before the transport is loaded and after the end. */
+  /** Delivers an event. No effect before the transport is loaded and after the end. */
   dispatch(event: Event): void {
     this.#driver?.dispatch(event);
   }
 
-  /** Delivers the first event. Throws the transport's error if the socket that the engine then opens has an endpoint that cannot be used. */
+  /** Delivers the first event. Throws the transport's error if the engine then opens a socket with an unusable endpoint. */
   start(event: Event): void {
     this.dispatch(event);
     this.assertOpened();
@@ -177,7 +177,7 @@ export class SessionHost<Event, Effect> {
   open(socket: number, request: SocketRequest): void {
     const transport = this.#transport as Transport;
     this.#refused = undefined;
-    // What is known of these endpoints is about older sockets.
+    // Earlier reports about these endpoints concern older sockets.
     for (const endpoint of request.endpoints) this.#met.delete(endpoint);
     let port: SocketPort | undefined;
     try {
@@ -191,7 +191,7 @@ export class SessionHost<Event, Effect> {
     }
   }
 
-  /** Binds a new socket, once the closing ones have freed their endpoints. Messages may be sent to it at once. Never rejects. */
+  /** Binds a new socket once the closing ones have freed their endpoints. Messages may be sent to it at once. Never rejects. */
   async bind(socket: number, request: SocketRequest): Promise<void> {
     try {
       const port = (this.#transport as Transport)[request.kind ?? 'dealer'](request.port ?? {});
@@ -206,7 +206,7 @@ export class SessionHost<Event, Effect> {
     }
   }
 
-  /** Queues a message. Only routers need the peer. Does nothing for a socket that is not open. */
+  /** Queues a message. Only routers need the peer. No effect if the socket is not open. */
   send(socket: number, frames: readonly Uint8Array[], peer: Peer = ROUTER_PEER): void {
     this.#ports.get(socket)?.send(peer, frames);
   }
@@ -221,14 +221,14 @@ export class SessionHost<Event, Effect> {
     this.#ports.get(socket)?.resume();
   }
 
-  /** Closes a socket. With `flush`, unsent messages get its `lingerMs`; else they are discarded. Does nothing for a socket that is not open. */
+  /** Closes a socket. With `flush`, unsent messages get its `lingerMs`; otherwise they are discarded. No effect if the socket is not open. */
   closeSocket(socket: number, flush: boolean): void {
     const port = this.#ports.get(socket);
     this.#ports.delete(socket);
     if (port !== undefined) this.#departures.add(port, flush ? undefined : 0);
   }
 
-  /** Call this when the engine has ended: no event is delivered afterwards. */
+  /** Call it when the engine has ended: no event is delivered afterwards. */
   ended(): void {
     this.#isClosed = true;
     this.#driver?.stop();
@@ -252,7 +252,7 @@ export class SessionHost<Event, Effect> {
     this.#tell(event);
     this.#isClosed = true;
     for (const task of this.#early.splice(0)) task.fail(undefined);
-    // The driver delivers the event after the current step, if any, so it has by then.
+    // The driver delivers the event after the current step, if any, so it has been delivered by then.
     await Promise.resolve();
     this.ended();
     for (const socket of [...this.#ports.keys()]) this.closeSocket(socket, true);

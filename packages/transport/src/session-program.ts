@@ -1,19 +1,19 @@
-/** What a client, worker or scheduler of one protocol gives its `SessionHost`: its engine, its sockets, and what to do with effects. */
+/** What one protocol's client, worker or scheduler gives its `SessionHost`: engine, sockets, and the handling of effects. */
 import type { Engine } from './engine/engine.js';
 import type { HandshakeRefusal, Peer, PortOptions, RejectReason } from './port.js';
 
-/** Why a socket is of no more use: its connection ended, a message did not go out, or it broke. */
+/** Why a socket became useless: its connection ended, a message was not delivered, or it failed. */
 export type SocketLoss = 'peer-gone' | 'undeliverable' | 'socket-failed';
 
-/** What every peer reports besides what its engine does. */
+/** What every peer reports, besides its engine's notes. */
 export interface SessionEvents {
-  /** A CURVE handshake failed; it is tried again. */
+  /** A CURVE handshake failed; it will be retried. */
   refused: HandshakeRefusal;
-  /** A socket could not be opened, or failed for good. */
+  /** A socket could not be opened, or failed permanently. */
   error: unknown;
 }
 
-/** What a peer of one protocol plugs in. A handler that is absent or returns `undefined` makes no event. */
+/** What one protocol's peer supplies. A handler that is absent or returns `undefined` makes no event. */
 export interface SessionProgram<Event, Effect> {
   readonly engine: Engine<Event, Effect>;
   perform(effect: Effect): void;
@@ -27,7 +27,7 @@ export interface SessionProgram<Event, Effect> {
   onUnopened?(socket: number, cause: unknown): Event | undefined;
   /** A socket of `SessionHost.bind` is bound. */
   onBound?(socket: number): Event | undefined;
-  /** When absent, the port does not report it, which costs nothing. */
+  /** If absent, the port does not report it, which saves time. */
   onSent?(socket: number, frames: readonly Uint8Array[]): Event | undefined;
   /** As {@link SessionEvents.refused}. Default: the host's event. */
   onRefused?(refusal: HandshakeRefusal): void;
@@ -35,7 +35,7 @@ export interface SessionProgram<Event, Effect> {
   onError?(error: unknown): void;
 }
 
-/** How to make one socket. */
+/** The settings of one socket. */
 export interface SocketRequest {
   /** Endpoints to connect to, or to bind. */
   readonly endpoints: readonly string[];
@@ -45,20 +45,20 @@ export interface SocketRequest {
   readonly kind?: 'dealer' | 'router';
 }
 
-/** An endpoint where no connection stands, and why: the refused handshake, or the reason that the transport gives. */
+/** An endpoint without a connection, and why: the refused handshake, or the transport's reason. */
 export interface Unmet {
   readonly endpoint: string;
   readonly reason: HandshakeRefusal | string;
 }
 
-/** What `SessionHost.life` does by itself. */
+/** The part of the life cycle that `SessionHost.life` handles. */
 export interface SessionLife<Event> {
   /** Opened by `start`, and numbered from 0. */
   readonly sockets: readonly SocketRequest[];
   /** Delivered by `start`, once the sockets are open. Default: none. */
   readonly started?: Event;
-  /** Delivered by `drain`. The engine answers with an effect, on which `perform` calls `SessionHost.ended`. Default: `drain` is `close`. */
+  /** Delivered by `drain`. The engine answers with an effect for which `perform` calls `SessionHost.ended`. Default: `drain` equals `close`. */
   readonly drain?: Event;
-  /** Delivered by `close`, as the last event. Default: the same as on a drain. */
+  /** Delivered by `close`, as the last event. Default: the same as for `drain`. */
   readonly close?: Event;
 }

@@ -1,29 +1,29 @@
-/** Several protocols on one ROUTER, told apart by their frames. Knows no protocol: each member says which frames are its own. */
+/** Several protocols on one ROUTER, distinguished by their frames. Knows no protocol: each member recognizes its own frames. */
 import { deriveTransport } from './derive-transport.js';
 import { ProjError } from './errors.js';
 import type { CurveOptions, Peer, PortListener, SocketPort, Transport } from './port.js';
 
-/** The end of an endpoint that means any free port. Two of them are never the same endpoint. */
+/** The suffix of an endpoint that means any free port. Two such endpoints are never the same. */
 const WILDCARD = /(:\*|:0|:\/\/\*)$/;
 
-/** True for frames, sent or received, of one protocol. Called once per message; must not throw. */
+/** True for frames, sent or received, of this protocol. Called once per message; must not throw. */
 export type Claim = (frames: readonly Uint8Array[]) => boolean;
 
 /** A socket and its members. */
 interface Shared {
   readonly port: SocketPort;
   readonly curve: CurveOptions | undefined;
-  /** Its members in the order they bound it, each with its listener once it has started. */
+  /** Its members in the order they bound it, each with its listener once started. */
   readonly members: Map<MemberPort, PortListener | undefined>;
   started: boolean;
-  /** Bound endpoints, by the endpoint that was asked for and by the bound one. */
+  /** Bound endpoints, by the requested endpoint and by the actual one. */
   readonly endpoints: Map<string, string>;
 }
 
 /**
- * Lets brokers of different protocols bind the same endpoint. Each gets a transport of its own from {@link SharedRouters.member}. The
- * first to bind an endpoint opens the socket, with its own options; the others join it. A message goes to the member that claims it, else
- * to the first one; everything without frames, such as a peer that is gone, goes to all.
+ * Lets brokers of different protocols bind the same endpoint. Each gets its own transport from {@link SharedRouters.member}. The first to bind
+ * an endpoint opens the socket, with its own options; the others join it. A message goes to the member that claims it, otherwise to the first
+ * one. Events without frames, such as a peer that has gone, go to all.
  *
  * A member joins one socket with all its endpoints. Messages for a member that has not started yet go to the first one.
  */
@@ -35,7 +35,7 @@ export class SharedRouters {
     this.#transport = transport;
   }
 
-  /** A transport for one protocol. Its routers share sockets with those of other members, never with each other. */
+  /** A transport for one protocol. Its routers share sockets with those of other members, but not with each other. */
   member(claim: Claim): Transport {
     const own = new Set<MemberPort>();
     return deriveTransport(this.#transport, {
@@ -104,7 +104,7 @@ class MemberPort implements SocketPort {
     const { port, members, started } = this.#shared;
     const listensToSent = listener.onSent !== undefined;
     if (members.get(this) !== undefined) throw new Error('start: only once');
-    if (started && listensToSent) throw new Error('onSent: only the first to start can listen to what was sent');
+    if (started && listensToSent) throw new Error('onSent: only the first member to start can use it');
     members.set(this, listener);
     this.#shared.started = true;
     if (!started) port.start(fanOut(members, listensToSent));
@@ -118,7 +118,7 @@ class MemberPort implements SocketPort {
     this.#shared.port.recheck?.();
   }
 
-  /** One socket has one reader: while one member is paused, all are. */
+  /** A socket has one reader: while one member is paused, all are. */
   pause(): void {
     this.paused = true;
     this.#shared.port.pause();
@@ -129,7 +129,7 @@ class MemberPort implements SocketPort {
     if (![...this.#shared.members.keys()].some(({ paused }) => paused)) this.#shared.port.resume();
   }
 
-  /** Leaves the socket; the last member to leave closes it. Until then this member's pending messages still go out. */
+  /** Leaves the socket; the last member to leave closes it. Until then this member's pending messages are still sent. */
   close(options?: { readonly lingerMs?: number }): Promise<void> {
     return (this.#closing ??= this.#close(options));
   }
@@ -145,7 +145,7 @@ class MemberPort implements SocketPort {
     await port.close(options);
   }
 
-  /** True when another router of the same member has it: then it is in use and cannot be shared. */
+  /** True if another router of the same member has it: then it is in use and cannot be shared. */
   #isTaken({ members }: Shared): boolean {
     return [...members.keys()].some((member) => this.#siblings.has(member));
   }
@@ -172,7 +172,7 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
     return first;
   };
   const all = (tell: (listener: PortListener) => void) => {
-    // Members that have left meanwhile are not told.
+    // Members that have left meanwhile are not called.
     for (const [member, listener] of [...members]) if (listener !== undefined && members.has(member)) tell(listener);
   };
   return {
@@ -202,7 +202,7 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
   };
 }
 
-/** A member that joins a socket gets that socket's CURVE. Joining one without the protection asked for must be an error. */
+/** A member that joins a socket gets its CURVE settings. Joining one without the requested protection must be an error. */
 function isSameCurve(one: CurveOptions | undefined, other: CurveOptions | undefined): boolean {
   if (one?.role !== 'server' || other?.role !== 'server') return one === other;
   return one.authorize === other.authorize && one.keys.secretKey.join() === other.keys.secretKey.join();
@@ -211,13 +211,13 @@ function isSameCurve(one: CurveOptions | undefined, other: CurveOptions | undefi
 function otherKeys(endpoint: string): ProjError {
   return new ProjError(
     'OPTIONS_INVALID',
-    `endpoint ${JSON.stringify(endpoint)}: is shared with a protocol that has another option curve; give both the same keys and the same list`,
+    `endpoint ${JSON.stringify(endpoint)}: shared with a protocol that has a different option curve; give both the same keys and the same list`,
   );
 }
 
 function apart(endpoint: string): ProjError {
   return new ProjError(
     'OPTIONS_INVALID',
-    `endpoint ${JSON.stringify(endpoint)}: cannot be added beside an endpoint that is shared with another protocol; share all endpoints of a socket, or none`,
+    `endpoint ${JSON.stringify(endpoint)}: cannot be combined with an endpoint shared with another protocol; share all endpoints of a socket, or none`,
   );
 }

@@ -12,9 +12,7 @@ describe('errors that nobody listens for', () => {
   it('are told with whose they are and their stack', () => {
     const { lines, errors } = unheard();
     errors.tell(new Error('broken'));
-    expect(lines[0]).toMatch(
-      /^MdpWorker "echo": an error that nobody listens for: Error: broken\n +at .*unheard-errors/,
-    );
+    expect(lines[0]).toMatch(/^MdpWorker "echo": error without a listener: Error: broken\n +at .*unheard-errors/);
   });
 
   it('are told once a minute, and how many were not', () => {
@@ -25,9 +23,7 @@ describe('errors that nobody listens for', () => {
     expect(lines.length).toBe(1);
     clock.advance(1);
     errors.tell('c');
-    expect(lines[1]).toBe(
-      'MdpWorker "echo": an error that nobody listens for (and 5 before it in the last minutes): c',
-    );
+    expect(lines[1]).toBe('MdpWorker "echo": error without a listener (and 5 before it): c');
   });
 
   it('may be anything', () => {
@@ -39,7 +35,7 @@ describe('errors that nobody listens for', () => {
     expect(lines.map((line) => line.split(': ').at(-1))).toEqual([
       'undefined',
       'null',
-      'something that has no text',
+      'a value that cannot be converted to text',
       'Symbol(s)',
     ]);
   });
@@ -47,7 +43,7 @@ describe('errors that nobody listens for', () => {
   it('go to standard error', () => {
     const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     new UnheardErrors('x').tell('y');
-    expect(error).toHaveBeenCalledWith('x: an error that nobody listens for: y');
+    expect(error).toHaveBeenCalledWith('x: error without a listener: y');
     error.mockRestore();
   });
 });

@@ -1,10 +1,10 @@
-/** Errors of handlers when there is no listener for them: a line on standard error, so that they are not silently lost. */
+/** Handler errors without a listener: prints a line on standard error, so that they are not lost silently. */
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 
 const PERIOD_MS = 60_000;
 
-/** What an {@link UnheardErrors} works with. */
+/** The clock and output of {@link UnheardErrors}. */
 export interface UnheardErrorsParts {
   /** Default: the machine's. */
   readonly clock?: Clock;
@@ -12,7 +12,7 @@ export interface UnheardErrorsParts {
   readonly write?: (text: string) => void;
 }
 
-/** One a minute, with its stack; the others are counted and told with the next. */
+/** Prints one a minute, with its stack; counts the others and reports the count with the next one. */
 export class UnheardErrors {
   readonly #who: string;
   readonly #clock: Clock;
@@ -20,14 +20,14 @@ export class UnheardErrors {
   #silentUntil = -Infinity;
   #withheld = 0;
 
-  /** `who`: whose they are, such as `MdpWorker "echo"`. */
+  /** `who`: the owner, such as `MdpWorker "echo"`. */
   constructor(who: string, { clock = systemClock, write = toStandardError }: UnheardErrorsParts = {}) {
     this.#who = who;
     this.#clock = clock;
     this.#write = write;
   }
 
-  /** Tells of this one. Never throws for what it is given. */
+  /** Reports this error. Never throws, whatever the value. */
   tell(error: unknown): void {
     const now = this.#clock.now();
     if (now < this.#silentUntil) {
@@ -35,9 +35,9 @@ export class UnheardErrors {
       return;
     }
     this.#silentUntil = now + PERIOD_MS;
-    const others = this.#withheld === 0 ? '' : ` (and ${this.#withheld} before it in the last minutes)`;
+    const others = this.#withheld === 0 ? '' : ` (and ${this.#withheld} before it)`;
     this.#withheld = 0;
-    this.#write(`${this.#who}: an error that nobody listens for${others}: ${textOf(error)}`);
+    this.#write(`${this.#who}: error without a listener${others}: ${textOf(error)}`);
   }
 }
 
@@ -45,11 +45,11 @@ function textOf(error: unknown): string {
   try {
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   } catch {
-    return 'something that has no text';
+    return 'a value that cannot be converted to text';
   }
 }
 
 function toStandardError(text: string): void {
-  // oxlint-disable-next-line no-console -- a program that wants them elsewhere adds a listener
+  // oxlint-disable-next-line no-console -- programs redirect them by adding a listener
   console.error(text);
 }

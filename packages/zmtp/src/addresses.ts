@@ -1,12 +1,12 @@
-/** How many connections each address has. */
+/** Counts connections per address. */
 import type { Connection } from './connection.js';
 
-/** Counts connections by where they came from; those without an address, as over ipc, are not counted. */
+/** Counts connections by remote address. Ignores connections without one, such as those over ipc. */
 export class Addresses {
   readonly #counts = new Map<string, number>();
   readonly #of = new Map<Connection, string>();
 
-  /** Connections from there. */
+  /** Connections from this address. */
   count(address: string | undefined): number {
     return address === undefined ? 0 : (this.#counts.get(address) ?? 0);
   }
@@ -17,7 +17,7 @@ export class Addresses {
     this.#counts.set(address, this.count(address) + 1);
   }
 
-  /** Does nothing for one that was never added. */
+  /** Ignores an address that was never added. */
   remove(link: Connection): void {
     const address = this.#of.get(link);
     if (address === undefined) return;

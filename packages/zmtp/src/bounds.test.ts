@@ -1,4 +1,4 @@
-/** What all connections of a socket together may take: docs/protocols/zmtp.md, "Bounds in total". */
+/** Limits over all connections of a socket: docs/protocols/zmtp.md, "Bounds in total". */
 import { connect } from 'node:net';
 import type { PortOptions } from '@proj/transport';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -18,7 +18,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** A router that listens, and the failures it told of. */
+/** A listening router, and the failures it reported. */
 async function router(options: ZmtpOptions, port: PortOptions = {}) {
   const failures: ConnectionFailure[] = [];
   const transport = new ZmtpTransport({ ...options, onConnectionFailed: (failure) => void failures.push(failure) });
@@ -28,7 +28,7 @@ async function router(options: ZmtpOptions, port: PortOptions = {}) {
   return { endpoint, failures, socket, station: new TestPeer(socket) };
 }
 
-/** A connection that says this and reads what comes. */
+/** A connection that sends this and reads what arrives. */
 function stranger(endpoint: string, ...parts: readonly (string | Uint8Array)[]) {
   const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
   socket.on('error', () => undefined).resume();
@@ -40,7 +40,7 @@ function stranger(endpoint: string, ...parts: readonly (string | Uint8Array)[]) 
 const named = (name: string) => [LIBZMQ.greeting, LIBZMQ.ready.replace(/37$/, Buffer.from(name).toString('hex'))];
 
 describe('bounds in total', () => {
-  it('let one address have so many connections, and another when one of them is over', async () => {
+  it('limit the connections per address, and allow another when one ends', async () => {
     const { endpoint, failures, station } = await router({ connectionsPerAddressMax: 2 });
     const first = stranger(endpoint, ...named('1'), wire('1'));
     await station.received(1);
@@ -55,7 +55,7 @@ describe('bounds in total', () => {
     expect(station.texts).toEqual(['1', '2', '4']);
   });
 
-  it('cut the oldest handshake when too many are under way, and none that is complete', async () => {
+  it('cut the oldest handshake when too many are under way, but no complete one', async () => {
     const { endpoint, failures, station } = await router({ handshakesMax: 2 });
     stranger(endpoint, ...named('1'), wire('1'));
     await station.received(1);
@@ -67,13 +67,13 @@ describe('bounds in total', () => {
     expect(failures.map(({ code }) => code)).toEqual(['too-many']);
   });
 
-  it('cut the connection whose message nothing came of for the longest time, and tell what is held', async () => {
+  it('cut the longest idle unfinished message, and report what is held', async () => {
     const { endpoint, failures, station, socket } = await router({ unfinishedMaxBytes: MIB }, { maxMessageBytes: MIB });
     const begun = Buffer.concat([Buffer.from([2]), Buffer.alloc(8)]);
     begun.writeUIntBE(MIB, 3, 6);
     const some = new Uint8Array(600_000);
     const parked = [];
-    // Memory for one that has begun is for all of it.
+    // An unfinished message has memory for all of it.
     for (const name of ['1', '2', '3']) parked.push(stranger(endpoint, ...named(name), begun, some));
     await Promise.race(parked.map(({ closed }) => closed));
     expect(failures.map(({ code }) => code)).toEqual(['too-large']);
@@ -83,7 +83,7 @@ describe('bounds in total', () => {
     expect(socket.heldBytes).toBe(0);
   });
 
-  it('leave room for others, however much those have on their way out that do not read', async () => {
+  it('leave room for others, however much is queued for peers that do not read', async () => {
     const limits = { unreadMaxBytes: 8 * MIB };
     const { endpoint, station, socket } = await router(limits, { queueMaxBytes: MIB, peerQueueMax: 0 });
     const body = new Uint8Array(MIB);
@@ -102,7 +102,7 @@ describe('bounds in total', () => {
     expect(station.undeliverable.length).toBe(refused);
   });
 
-  it('give back what waited in a pipe whose connection is over', () => {
+  it('free the messages of a pipe whose connection has ended', () => {
     const outgoing = { bytes: 0, messages: 0, maxBytes: 100 };
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing });
     const other = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing });

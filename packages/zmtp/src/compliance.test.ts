@@ -7,12 +7,12 @@ import { curved, newKeys } from './test/keys.js';
 const plain = new ZmtpTransport();
 const encrypted = curved(plain);
 
-/** A hundred megabytes: with encryption that is all it would measure, and the queue is the same one. */
+/** A hundred megabytes: with encryption it would measure nothing else, and the queue is the same. */
 const HEAVY = 'loses what a subscriber does not read, beyond the high-water marks, while others go on';
 
 describe.each([
   ['tcp', 'tcp://127.0.0.1:*', plain, { ownEndpoint }],
-  // Its wildcard stands for names that nobody else has.
+  // Its wildcard stands for names that no other test uses.
   ['ipc', 'ipc://*', plain, {}],
   ['tcp with CURVE', 'tcp://127.0.0.1:*', encrypted, { ownEndpoint }],
 ])('the port over %s', (_, endpoint, transport, own) => {

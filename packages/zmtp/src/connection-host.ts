@@ -1,4 +1,4 @@
-/** What a connection asks of the socket that it belongs to. */
+/** What a connection needs from the socket it belongs to. */
 import type { MemoryBudget, Peer } from '@proj/transport';
 import type { Connection } from './connection.js';
 import type { ConnectionSettings } from './engine/events.js';
@@ -22,21 +22,21 @@ export interface ConnectionHost {
   onHeld(link: Connection): void;
   /** The handshake is complete; called before {@link onReady}. */
   onMet(link: Connection): void;
-  /** The handshake is complete: the host must give the connection a pipe, or have it wait for one. */
+  /** The handshake is complete: the host must give the connection a pipe or make it wait for one. */
   onReady(link: Connection, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
   onMessage(link: Connection, frames: Uint8Array[]): void;
   onRejected(link: Connection, reason: 'too-many-frames' | 'too-large'): void;
   /** As `ConnectionSink.onSubscription`. */
   onSubscription(link: Connection, prefix: Uint8Array, wanted: boolean): void;
-  /** A write of this pipe is over. */
+  /** A write from this pipe has finished. */
   onWritten(pipe: Pipe): void;
-  /** The peer speaks of lanes: the socket is the host's now, with the bytes that came first. */
+  /** The peer uses lanes: the host takes over the socket, with the bytes received so far. */
   onCarrier(link: Connection, socket: NodeSocket, chunk: Uint8Array): void;
-  /** The connection is over. */
+  /** The connection has ended. */
   onClosed(link: Connection, failure: Failure | undefined): void;
 }
 
-/** A routing id that a connection waits for, and all who wait for it. */
+/** A routing id that a connection waits for, with all connections that wait for it. */
 export interface Claim {
   readonly rivals: Set<Connection>;
   readonly peer: Peer;

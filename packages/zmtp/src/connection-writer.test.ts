@@ -25,7 +25,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** What is sealed, and what is opened at a time, in slices: bytes in each turn of the event loop, by box. */
+/** What is sealed and opened in slices: bytes per turn of the event loop, by box. */
 class Work {
   readonly sealed: number[] = [];
   readonly opened: number[] = [];
@@ -70,10 +70,10 @@ class Work {
   }
 }
 
-/** A router and those who have said their names to it. */
+/** A router and the peers that have sent their names to it. */
 async function met(...names: readonly string[]): Promise<{ router: TestPeer; peers: TestPeer[] }> {
   const transport = new ZmtpTransport();
-  // On a busy machine sealing takes longer than heartbeats allow for.
+  // On a busy machine sealing takes longer than the heartbeats allow.
   const quiet = { connectionHeartbeatMs: 0 };
   const port = transport.router({ ...quiet, curve: { role: 'server', keys: SERVER } });
   opened.push(port);
@@ -95,7 +95,7 @@ async function met(...names: readonly string[]): Promise<{ router: TestPeer; pee
 const peer = (key: string) => ({ key, id: Buffer.from(key) });
 
 describe('a long body over CURVE', () => {
-  it('is sealed and opened a slice at a time, and others are answered meanwhile', async () => {
+  it('is sealed and opened in slices, while others are answered', async () => {
     const { router, peers } = await met('long', 'quick');
     const [long, quick] = peers as [TestPeer, TestPeer];
     const work = new Work();
@@ -117,7 +117,7 @@ describe('a long body over CURVE', () => {
     expect(quick.messages.length).toBeGreaterThan(5);
   });
 
-  it('keeps its place among others, and is counted twice until it is written', async () => {
+  it('keeps its place in order, and counts twice until it is written', async () => {
     const { router, peers } = await met('peer');
     router.say(peer('peer'), 'before');
     router.port.send(peer('peer'), [Buffer.from('a'), LONG, Buffer.from('b')]);
@@ -135,7 +135,7 @@ describe('a long body over CURVE', () => {
     expect(router.port.heldBytes).toBe(0);
   });
 
-  it('is sent by a port that is closed while it is sealed', async () => {
+  it('is still sent if the port closes during sealing', async () => {
     const { router, peers } = await met('peer');
     router.port.send(peer('peer'), [LONG]);
     await setImmediate();
@@ -144,7 +144,7 @@ describe('a long body over CURVE', () => {
     expect(peers[0]!.messages[0]!.frames[0]!.length).toBe(LONG.length);
   });
 
-  it('is sealed no further once its connection is cut', async () => {
+  it('is no longer sealed once its connection is cut', async () => {
     const { router } = await met('peer');
     const work = new Work();
     router.port.send(peer('peer'), [LONG]);
@@ -156,7 +156,7 @@ describe('a long body over CURVE', () => {
   });
 });
 
-it('an encrypted write is under way since it began, not since the last one in clear', () => {
+it('an encrypted write counts from its own start, not from the last clear-text write', () => {
   type Parts = ConstructorParameters<typeof ConnectionWriter>;
   const sealing = { step: () => true, parts: [new Uint8Array(1)] };
   const engine = { sealed: true, takeOutput: () => [], seal: () => sealing, sent: () => undefined };
@@ -167,7 +167,7 @@ it('an encrypted write is under way since it began, not since the last one in cl
   expect(writer.writingSince).toBe(5000);
 });
 
-it('what comes up during a write is written after it, also when no message waits', () => {
+it('output that arises during a write follows it, even if no message waits', () => {
   type Parts = ConstructorParameters<typeof ConnectionWriter>;
   const output = ['greeting', 'READY'].map((text) => [Buffer.from(text)]);
   const engine = { sealed: false, take: () => output.shift() ?? [], sent: () => undefined };

@@ -1,4 +1,7 @@
-/** What one connection sends: one write per turn of the event loop, and long encrypted messages slice by slice, so that others are served. */
+/**
+ * The output of one connection: one write per turn of the event loop, and long encrypted messages in slices, so that other connections are
+ * served.
+ */
 import type { ConnectionEngine } from './engine/engine.js';
 import type { Sealing } from './engine/sealing.js';
 import type { Pipe } from './pipe.js';
@@ -6,23 +9,23 @@ import type { Reading, Turns, Writing } from './turn.js';
 import type { Watch } from './watch.js';
 import type { Wire } from './wire.js';
 
-/** Bytes of one write: a long queue must neither fill the memory twice nor hold up the event loop. */
+/** Bytes per write. Limits the copy in memory and the time that the event loop is held up. */
 const BATCH_BYTES = 2 ** 20;
-/** The same where each byte is encrypted, which takes some milliseconds. */
+/** The same for encrypted traffic, where this many bytes take some milliseconds. */
 const SEALED_BATCH_BYTES = 2 ** 18;
-/** Bytes encrypted in one turn: well below 5 ms, also without WebAssembly on a machine half as fast as a common one. */
+/** Bytes encrypted per turn: well below 5 ms even without WebAssembly on a machine half as fast as usual. */
 const SLICE_BYTES = 2 ** 18;
 
 /** The connection that a writer works for. */
 export interface WriterOwner {
   readonly pipe: Pipe | undefined;
-  /** False once nothing may be sent any more. */
+  /** False once nothing more may be sent. */
   readonly mayWrite: boolean;
-  /** A write is over. */
+  /** A write has finished. */
   onWritten(): void;
 }
 
-/** Has one write under way at a time. */
+/** Has at most one write under way. */
 export class ConnectionWriter implements Writing, Reading {
   readonly #turns: Turns;
   readonly #watch: Watch;
@@ -31,10 +34,10 @@ export class ConnectionWriter implements Writing, Reading {
   readonly #owner: WriterOwner;
   #scheduled = false;
   #writing = false;
-  /** Woken during the write under way. */
+  /** Woken during the current write. */
   #again = false;
   #wroteAt = 0;
-  /** The batch that is being encrypted, what goes before it, and the turn of its latest slice. */
+  /** The batch being encrypted, the output that goes before it, and the turn of its latest slice. */
   #sealing: Sealing | undefined;
   #before: readonly Uint8Array[] = [];
   #sealedIn = -1;
@@ -52,12 +55,12 @@ export class ConnectionWriter implements Writing, Reading {
     return this.#writing;
   }
 
-  /** When the write under way began, in the time of the watch. */
+  /** When the current write began, in the time of the watch. */
   get writingSince(): number | undefined {
     return this.#writing ? this.#wroteAt : undefined;
   }
 
-  /** There is something to write at the end of this turn. */
+  /** Schedules a write for the end of this turn. */
   wake(): void {
     this.#again = this.#writing;
     if (this.#writing || this.#scheduled || !this.#owner.mayWrite) return;
@@ -70,7 +73,7 @@ export class ConnectionWriter implements Writing, Reading {
     this.flush(now);
   }
 
-  /** Writes what waits, unless a write is under way. */
+  /** Writes what is waiting, unless a write is under way. */
   flush(now: number): void {
     if (this.#writing || !this.#owner.mayWrite) return;
     const { pipe } = this.#owner;
@@ -80,12 +83,12 @@ export class ConnectionWriter implements Writing, Reading {
     else this.#write(this.#engine.take(batch), now);
   }
 
-  /** Sends the last commands before the connection is cut. Nobody waits for them. */
+  /** Sends the last commands before the connection is cut. Does not wait for them. */
   flushCommands(): void {
     if (!this.#writing) this.#write(this.#engine.takeOutput(), this.#watch.now());
   }
 
-  /** Encrypts no further. */
+  /** Stops encrypting. */
   stop(): void {
     this.#sealing = undefined;
   }
@@ -97,7 +100,7 @@ export class ConnectionWriter implements Writing, Reading {
     else this.#sealSlice(this.#sealing);
   }
 
-  /** Nothing else is written meanwhile: it would be encrypted for a later place. */
+  /** Nothing else is written meanwhile: the nonces fix the order. */
   #seal(batch: readonly (readonly Uint8Array[])[]): void {
     this.#before = this.#engine.takeOutput();
     const sealing = this.#engine.seal(batch);
@@ -108,7 +111,7 @@ export class ConnectionWriter implements Writing, Reading {
     if (!this.#sealSlice(sealing)) this.#owner.pipe?.charge();
   }
 
-  /** True when all of it is encrypted, and on its way. */
+  /** True when everything is encrypted and handed to the socket. */
   #sealSlice(sealing: Sealing): boolean {
     this.#sealedIn = this.#turns.number;
     if (!sealing.step(SLICE_BYTES)) {

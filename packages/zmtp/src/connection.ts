@@ -1,4 +1,4 @@
-/** One connection: a byte stream on one side, the engine of ZMTP on the other. */
+/** One connection: a byte stream on one side, the ZMTP engine on the other. */
 import type { Claim, ConnectionHost } from './connection-host.js';
 import { ConnectionWriter } from './connection-writer.js';
 import type { WriterOwner } from './connection-writer.js';
@@ -17,15 +17,15 @@ import { deadlineOf } from './watch.js';
 import type { Watched } from './watch.js';
 import type { ByteSink, Wire } from './wire.js';
 
-/** Frames, and bytes, that are as much work as a message. */
+/** Frames and bytes that cost as much work as one message. */
 const FRAMES_PER_WORK = 16;
 const BYTES_PER_WORK = 4096;
 
 /** A connection from its first byte to its end. */
 export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteSink, Watched, Reading {
-  /** Who made it; `undefined` for one that a peer made. */
+  /** The connector that made it; `undefined` if the peer connected. */
   readonly connector: Connector | undefined;
-  /** Where it came from or goes to; known with CURVE. */
+  /** Remote address; known with CURVE. */
   readonly address: string | undefined;
   readonly #host: ConnectionHost;
   readonly #wire: Wire;
@@ -37,17 +37,17 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   #pipe: Pipe | undefined;
   #claim: Claim | undefined;
   #failure: Failure | undefined;
-  /** Reads nothing: there is no memory for it. */
+  /** Paused because memory is short. */
   #halted = false;
   #finishing = false;
   /** Our side of the stream has ended. */
   #said = false;
   #met = false;
-  /** Nothing has come yet. */
+  /** No bytes have arrived yet. */
   #isFirst = true;
   /** The stream has ended. */
   #ended = false;
-  /** The host was told. */
+  /** The host has been notified. */
   #closed = false;
 
   constructor(host: ConnectionHost, wire: Wire, connector?: Connector) {
@@ -55,7 +55,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.connector = connector;
     this.#host = host;
     this.#wire = wire;
-    // The system no longer tells once it is closed.
+    // The system no longer knows it once the socket is closed.
     if (settings.security?.name === 'CURVE') this.address = connector?.endpoint ?? addressOf(wire);
     this.#engine = new ConnectionEngine(settings, this, watch.now());
     this.#writer = new ConnectionWriter(turns, watch, wire, this.#engine, this);
@@ -69,27 +69,27 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.wake();
   }
 
-  /** The messages to send; `undefined` before the handshake and while it waits for a routing id. */
+  /** The outgoing messages; `undefined` before the handshake and while the connection waits for a routing id. */
   get pipe(): Pipe | undefined {
     return this.#pipe;
   }
 
-  /** The routing id it waits for: until then its messages are not read. */
+  /** The routing id it waits for. Its messages are not read until then. */
   get claim(): Claim | undefined {
     return this.#claim;
   }
 
-  /** True once the handshake was complete. */
+  /** True once the handshake has completed. */
   get met(): boolean {
     return this.#met;
   }
 
-  /** True for one that is over and whose handshake began and failed. */
+  /** True if the connection has ended and its handshake began and failed. */
   get refused(): boolean {
     return !this.#met && this.#engine.greeted;
   }
 
-  /** Bytes that wait for the peer to read them; 0 for a peer that we connected to, and while the connection is being cut. */
+  /** Bytes waiting for the peer to read them; 0 if we connected to the peer, and while the connection is being cut. */
   get unreadBytes(): number {
     const pipe = this.#pipe;
     return pipe === undefined || pipe.lasting || this.#failure !== undefined ? 0 : pipe.bytes;
@@ -119,7 +119,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     return !this.#closed && !this.#ended && !this.#said && this.#failure === undefined;
   }
 
-  /** Connects it with the messages to send. */
+  /** Assigns the pipe of outgoing messages. */
   join(pipe: Pipe): void {
     this.abandon();
     this.#pipe = pipe;
@@ -127,14 +127,14 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.listen();
   }
 
-  /** Has it wait for a routing id that another connection holds. */
+  /** Makes it wait for a routing id that another connection holds. */
   wait(claim: Claim): void {
     this.abandon();
     this.#claim = claim;
     claim.rivals.add(this);
   }
 
-  /** It no longer waits for a routing id. */
+  /** Stops waiting for a routing id. */
   abandon(): void {
     this.#claim?.rivals.delete(this);
     this.#claim = undefined;
@@ -151,12 +151,12 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     if (this.#engine.ready) this.#engine.subscribe(prefix, wanted);
   }
 
-  /** There is something to write. */
+  /** There is output to write. */
   wake(): void {
     this.#writer.wake();
   }
 
-  /** The host listens, or the messages no longer matter. */
+  /** The host listens again, or the messages no longer matter. */
   listen(): void {
     if (this.#engine.holding) this.#share.rest();
   }
@@ -175,8 +175,8 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   /**
-   * Writes what waits, then waits for the peer to close. Reading goes on: the system would reset a connection with unread bytes, and the peer
-   * would lose what it has not read.
+   * Writes what is waiting, then waits for the peer to close. Keeps reading: the system resets a connection with unread bytes, and the peer
+   * would lose what it has not read yet.
    */
   finish(): void {
     this.#finishing = true;
@@ -184,7 +184,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#endWhenDone();
   }
 
-  /** Cuts the connection; what waits stays in the pipe. */
+  /** Cuts the connection; waiting messages stay in the pipe. */
   destroy(): void {
     if (this.#ended) this.#close();
     else this.#wire.destroy();
@@ -197,20 +197,20 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#wire.destroy();
   }
 
-  /** Cuts the connection for what waits in it unread; returns how many bytes. */
+  /** Cuts the connection to free its unread output; returns the number of bytes. */
   cutUnread(): number {
     const bytes = this.#pipe?.abandon() ?? 0;
-    this.cut({ code: 'memory', text: `memory is short, and ${bytes} bytes wait that are not read` });
+    this.cut({ code: 'memory', text: `memory is short, and the peer has not read ${bytes} waiting bytes` });
     return bytes;
   }
 
-  /** Reads nothing until {@link proceed}. */
+  /** Pauses reading until {@link proceed}. */
   halt(): void {
     this.#halted = true;
     this.#wire.pause();
   }
 
-  /** Reads again. */
+  /** Resumes reading. */
   proceed(): void {
     if (!this.#halted) return;
     this.#halted = false;
@@ -222,7 +222,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#met = true;
     this.#host.onMet(this);
     this.connector?.met(this.#engine.isOfferedLanes);
-    // A peer that does not know PING is left to TCP, which finds out when its machine is gone.
+    // A peer that does not know PING is left to TCP, which notices when its machine is gone.
     const { heartbeatMs } = this.#host.settings;
     if (heartbeatMs > 0 && !this.#engine.noticesSilence) this.#wire.setKeepAlive(true, heartbeatMs);
     this.#host.onReady(this, identity, publicKey);
@@ -254,7 +254,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   onFailure(failure: Failure): void {
     this.#failure = failure;
-    // The peer may learn the reason.
+    // The peer may be told the reason.
     if (!this.#ended) this.#writer.flushCommands();
     if (this.#wire.hasUnsent) this.#wire.destroy();
     else this.#wire.destroySoon();
@@ -290,7 +290,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#engine.receive(chunk, now);
     this.#account(now);
     this.#share.spend(Math.floor(chunk.length / BYTES_PER_WORK));
-    // The rest of a long message waits as well.
+    // The rest of a long message waits too.
     if (this.#share.isResting && !this.#ended) this.#wire.pause();
     this.#renewDeadline();
   }
@@ -315,12 +315,12 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   readonly #onClose = (): void => {
     this.#ended = true;
-    // What came before the end is delivered before the end is told.
+    // Messages that arrived before the end are delivered before the end is reported.
     if (this.#engine.holding && this.#pipe?.link === this) this.#goOn(this.#host.watch.now());
     else this.#close();
   };
 
-  /** Leaves the socket to lanes if the peer opened it for them: our greeting goes out, and nothing else of ours. */
+  /** Hands the socket over to lanes if the peer opened it for them: only our greeting is sent. */
   #surrender(chunk: Uint8Array): boolean {
     const socket = this.#wire;
     if (this.connector !== undefined || !(socket instanceof NodeSocket) || chunk[0] !== PREAMBLE[0]) return false;
@@ -333,7 +333,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     return true;
   }
 
-  /** Delivers what was held. */
+  /** Delivers held messages. */
   #goOn(now: number): void {
     this.#engine.resume(now);
     this.#account(now);
@@ -356,13 +356,13 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#closed = true;
     this.#writer.stop();
     this.#account();
-    // Not a lane's memory: the connection below may be about to read into it.
+    // Not the memory of a lane: the connection below may be about to read into it.
     if (this.#wire instanceof NodeSocket) this.#engine.discard();
     this.#host.watch.set(this.#deadline, Infinity);
     this.#host.onClosed(this, this.#failure);
   }
 
-  /** Only when it comes nearer: otherwise the earlier one finds out that nothing is due yet. */
+  /** Rearms only for an earlier deadline. A timer that is too early finds nothing due and rearms itself. */
   #renewDeadline(): void {
     const { deadline } = this.#engine;
     if (deadline < this.#deadline.at && !this.#closed) this.#host.watch.set(this.#deadline, deadline);

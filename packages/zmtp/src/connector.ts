@@ -1,4 +1,4 @@
-/** An endpoint that a socket connects to: one connection after the other, with growing pauses. */
+/** An endpoint that a socket connects to: keeps one connection, with growing pauses between attempts. */
 import { Backoff } from '@proj/heartbeat';
 import type { BackoffOptions } from '@proj/heartbeat';
 import type { Target } from './endpoint.js';
@@ -15,21 +15,21 @@ export interface ConnectorHost extends ConnectionHost {
   readonly dialer: Dialer;
   /** Uniform in [0, 1). */
   random(): number;
-  /** A connection is being made. */
+  /** A connection attempt has begun. */
   onOpened(link: Connection): void;
 }
 
 /** Keeps one connection to one endpoint, from its construction until {@link stop}. */
 export class Connector implements Watched {
   readonly endpoint: string;
-  /** The messages to this endpoint; it outlives the connections. */
+  /** The outgoing messages for this endpoint; it outlives the connections. */
   readonly pipe: Pipe;
   readonly #host: ConnectorHost;
   readonly #target: Target;
   readonly #backoff: Backoff;
   readonly #retry = deadlineOf(this);
   #link: Connection | undefined;
-  /** Gives up a connection that is being made. */
+  /** Cancels the connection attempt under way. */
   #cancel: (() => void) | undefined;
   #mode: 'running' | 'finishing' | 'stopped' = 'running';
 
@@ -42,22 +42,22 @@ export class Connector implements Watched {
     this.#open();
   }
 
-  /** True when there is no connection and none will be made. */
+  /** True when there is no connection and no further attempt. */
   get idle(): boolean {
     return this.#link === undefined && this.#cancel === undefined && this.#retry.at === Infinity;
   }
 
-  /** The connection completed its handshake. */
+  /** The connection has completed its handshake. */
   up(): void {
     this.#backoff.up(this.#host.watch.now());
   }
 
-  /** The other side takes lanes, or does not. */
+  /** Reports whether the other side accepts lanes. */
   met(hasLanes: boolean): void {
     this.#host.dialer.onReady(this.endpoint, hasLanes);
   }
 
-  /** Its connection is over. */
+  /** The connection has ended. */
   down(): void {
     this.#link = undefined;
     this.#host.dialer.onEnded(this.endpoint);
@@ -66,7 +66,7 @@ export class Connector implements Watched {
     if (this.#wants()) watch.set(this.#retry, now + this.#backoff.down(now));
   }
 
-  /** Goes on until its pipe is empty. */
+  /** Continues until its pipe is empty. */
   finish(): void {
     this.#mode = 'finishing';
     if (this.#wants()) return;
@@ -74,7 +74,7 @@ export class Connector implements Watched {
     this.#giveUp();
   }
 
-  /** Ends at once. */
+  /** Stops at once. */
   stop(): void {
     this.#mode = 'stopped';
     this.#host.watch.set(this.#retry, Infinity);

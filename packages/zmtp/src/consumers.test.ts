@@ -7,7 +7,7 @@ const TCP = 'tcp://127.0.0.1:*';
 const ports: SocketPort[] = [];
 afterEach(() => Promise.all(ports.splice(0).map((port) => port.close({ lingerMs: 0 }))));
 
-/** What happens at a port, as lines, and who waits for them. */
+/** The events of a port, as lines, and those waiting for them. */
 class Log {
   readonly lines: string[] = [];
   readonly peers: Peer[] = [];
@@ -68,7 +68,7 @@ describe('a dealer that binds and tells its peers apart', () => {
     return { dealer, log, send, connected };
   }
 
-  it('says who comes, who got what, who says what, and who goes', async () => {
+  it('reports who connects, who got each message, who sent each message, and who leaves', async () => {
     const { log, send, connected } = await rig(true, 2);
     send('a', 'b');
     expect(await log.until(4)).toEqual(['1 came', '2 came', '1 got a', '2 got b']);
@@ -78,7 +78,7 @@ describe('a dealer that binds and tells its peers apart', () => {
     expect((await log.until(6)).at(-1)).toBe('1 gone');
   });
 
-  it('hands nothing to one that is held, and goes on when it is let go', async () => {
+  it('sends nothing to a held peer, and continues when it is released', async () => {
     const { dealer, log, send } = await rig(true, 2);
     const [one, other] = log.peers as [Peer, Peer];
     dealer.hold?.(one, true);
@@ -94,7 +94,7 @@ describe('a dealer that binds and tells its peers apart', () => {
     expect((await log.until(7)).at(-1)).toBe('1 got e');
   });
 
-  it('forgets one that goes while it is held', async () => {
+  it('forgets a held peer that leaves', async () => {
     const { dealer, log, send, connected } = await rig(true, 2);
     dealer.hold?.(log.peers[0]!, true);
     await connected[0]?.close();
@@ -104,7 +104,7 @@ describe('a dealer that binds and tells its peers apart', () => {
     expect((await log.until(5)).slice(2)).toEqual(['1 gone', '2 got a', '2 got b']);
   });
 
-  it('tells nothing of that unless it is asked to', async () => {
+  it('reports none of this by default', async () => {
     const { log, send } = await rig(false, 1);
     send('a');
     expect(await log.until(1)).toEqual([' got a']);

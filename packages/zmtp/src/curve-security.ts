@@ -1,4 +1,4 @@
-/** CURVE as sockets have it, with its ciphers: a module of its own, loaded where a socket asks for it. */
+/** CURVE for sockets, with its ciphers. A separate module, loaded only when a socket uses CURVE. */
 import type { CurveOptions } from '@proj/transport';
 import type { Allocate } from './engine/bytes.js';
 import { curve } from './engine/curve.js';

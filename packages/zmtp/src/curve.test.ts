@@ -55,7 +55,7 @@ async function bound(socket: zmq.Router | zmq.Dealer | zmq.Reply): Promise<strin
   return socket.lastEndpoint!;
 }
 
-/** What a port says of those it did not let in. */
+/** The refusals that a port reports. */
 class Gate extends TestPeer {
   readonly refusals: HandshakeRefusal[] = [];
   #told: () => void = () => undefined;
@@ -78,7 +78,7 @@ const BODIES = [
 ];
 
 describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
-  it.each(['client', 'server'])('a DEALER that connects as %s and a router of ours pass any frames', async (role) => {
+  it.each(['client', 'server'])('a DEALER that connects as %s exchanges any frames with our router', async (role) => {
     const port = router(role === 'client' ? AS_SERVER : { ...AS_CLIENT, keys: SERVER, serverKey: CLIENT.publicKey });
     const theirs = kept(
       new zmq.Dealer(
@@ -100,7 +100,7 @@ describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
     }
   });
 
-  it('a ROUTER that binds as server, and a dealer of ours', async () => {
+  it('a ROUTER that binds as server talks to our dealer', async () => {
     const theirs = kept(new zmq.Router(theirServer));
     const port = dealer(AS_CLIENT, { routingId: Buffer.from('worker-7') });
     port.connect(await bound(theirs));
@@ -112,7 +112,7 @@ describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
     expect(Buffer.compare(ours.messages[0]!.frames[0]!, LARGE)).toBe(0);
   });
 
-  it('a router of ours that connects as client to a bound DEALER', async () => {
+  it('our router connects as client to a bound DEALER', async () => {
     const theirs = kept(new zmq.Dealer(theirServer));
     const port = router(AS_CLIENT);
     port.connect(await bound(theirs));
@@ -150,14 +150,14 @@ describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
     const relay = await ByteRelay.to(await port.bind(TCP));
     theirs.connect(kept(relay).endpoint);
     const ours = new TestPeer(port);
-    // HELLO, INITIATE and then nothing but PINGs and PONGs, each a MESSAGE.
+    // HELLO, INITIATE, and then only PINGs and PONGs, each in a MESSAGE.
     await relay.says('there', '\x07MESSAGE', 6);
     await relay.says('back', '\x07MESSAGE', 6);
     await theirs.send('still here');
     expect((await ours.message(0)).text).toBe('still here');
   });
 
-  it('a client whose key is not let in is told, and so is our listener', async () => {
+  it('a client whose key is not authorized learns of it, and so does our listener', async () => {
     const asked: Uint8Array[] = [];
     const port = router({ ...AS_SERVER, authorize: (key) => asked.push(key) < 0 });
     const theirs = kept(new zmq.Dealer(theirClient));
@@ -189,7 +189,7 @@ describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
 });
 
 describe('among ourselves', () => {
-  it('each message of a router has the key of its sender', async () => {
+  it('each message of a router carries its sender’s key', async () => {
     const port = router(AS_SERVER);
     const endpoint = await port.bind(TCP);
     const ours = new TestPeer(port);
@@ -209,7 +209,7 @@ describe('among ourselves', () => {
     );
   });
 
-  it('a routing id is handed over to the same key only', async () => {
+  it('a routing id is handed over only to the same key', async () => {
     const thief = newKeys();
     const asked: string[] = [];
     let look: () => void = () => undefined;
@@ -251,7 +251,7 @@ describe('among ourselves', () => {
     expect([ours.texts.at(-1), ours.gone]).toEqual(['successor', ['name']]);
   });
 
-  it('a client that meets another server than it trusts is told, and so is the server', async () => {
+  it('a client that reaches an unexpected server learns of it, and so does the server', async () => {
     const port = router(AS_SERVER);
     const client = dealer({ ...AS_CLIENT, serverKey: CLIENT.publicKey });
     client.connect(await port.bind(TCP));
@@ -260,7 +260,7 @@ describe('among ourselves', () => {
     expect(gates.map(({ refusals }) => refusals[0]!.reason)).toEqual(['handshake', 'handshake']);
   });
 
-  it('a connection that never greets is no refusal', async () => {
+  it('a connection without a greeting is not reported as a refusal', async () => {
     const failures: string[] = [];
     let told: () => void = () => undefined;
     const failed = new Promise<void>((resolve) => (told = resolve));
@@ -281,7 +281,7 @@ describe('among ourselves', () => {
     expect([failures, gate.refusals]).toEqual([['handshake-timeout'], []]);
   });
 
-  it('a dealer keeps its messages until it is let in', async () => {
+  it('a dealer keeps its messages until it is authorized', async () => {
     let open = false;
     let asked = 0;
     const port = router({ ...AS_SERVER, authorize: () => (asked++, open) });

@@ -1,4 +1,4 @@
-/** The DEALER of 28/REQREP: deals its messages out to the peers that have room, in turn, and hears all of them. */
+/** The DEALER of 28/REQREP: sends to the peers with room in turn, and receives from all of them. */
 import type { Timer } from '@proj/heartbeat';
 import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortListener } from '@proj/transport';
@@ -16,15 +16,15 @@ interface Attempt {
 
 /** A dealer over ZMTP. */
 export class DealerPort extends ZmtpPort {
-  /** The pipes with room, and whose turn it is. */
+  /** The pipes with room, and the next one to use. */
   readonly #open: Pipe[] = [];
   #turn = 0;
   #attempt: Attempt | undefined;
-  /** With `tellsPeers`: those that connected to us, and of them those that are to get nothing. */
+  /** With `tellsPeers`: the peers that connected to us, and those among them that must get nothing. */
   readonly #told = new Map<string, Pipe>();
   readonly #held = new Set<Pipe>();
   #lastPeer = 0;
-  /** Who got the last message. */
+  /** The peer that got the last message. */
   #taker: Peer = ROUTER_PEER;
 
   constructor(world: World, options: ResolvedPortOptions) {
@@ -138,7 +138,7 @@ export class DealerPort extends ZmtpPort {
     return { key, id: Buffer.from(key) };
   }
 
-  /** The last one takes its place, so that it costs the same however many there are. */
+  /** The last one takes its place: constant time, however many there are. */
   #close(pipe: Pipe): void {
     const last = this.#open.pop();
     if (last !== undefined && last !== pipe) {

@@ -14,7 +14,7 @@ checkDiagrams(fileURLToPath(new URL('../../../docs/protocols/zmtp.md', import.me
   'a lane': { table: LANE, initial: 'not open', moves: LANE_MOVES },
 });
 
-/** The part of the handshakes with these states. A command that is not expected ends the connection: no arrow of its own. */
+/** The part of the handshake table with these states. Unexpected commands end the connection and get no arrow. */
 function only(...states: readonly (keyof typeof HANDSHAKE)[]) {
   return Object.fromEntries(
     states.map((state) => [

@@ -60,16 +60,16 @@ describe('an endpoint', () => {
     ['vmci://*:5555', 'in libzmq only'],
     ['udp://127.0.0.1:80', 'RADIO and DISH'],
     ['ws://127.0.0.1:80', 'WebSocket'],
-  ])('%s, which only libzmq has, is refused with what to do: %s', (endpoint, text) => {
+  ])('%s, which only libzmq has, is refused with advice: %s', (endpoint, text) => {
     expect(() => parseEndpoint(endpoint, 'bind')).toThrow(text);
   });
 
-  it('of a name is bound to its IPv4 address', async () => {
+  it('with a host name is bound to its IPv4 address', async () => {
     const target = parseEndpoint('tcp://localhost:5555', 'bind');
     expect(await listenOptions(target, randomUUID)).toEqual({ host: '127.0.0.1', port: 5555, exclusive: true });
   });
 
-  it('is written as it can be connected to', () => {
+  it('is reported in a form that can be connected to', () => {
     expect([
       endpointOf({ family: 'IPv4', address: '127.0.0.1', port: 5 }),
       endpointOf({ family: 'IPv6', address: '::1', port: 5 }),
@@ -80,7 +80,7 @@ describe('an endpoint', () => {
 
   it.each([
     ['EADDRINUSE', 'ADDRESS_IN_USE', 'already in use'],
-    ['EADDRNOTAVAIL', 'OPTIONS_INVALID', 'not one of this machine'],
+    ['EADDRNOTAVAIL', 'OPTIONS_INVALID', 'does not have that address'],
     ['EODD', 'OPTIONS_INVALID', 'EODD'],
   ])('refused by the system with %s is %s', (code, expected, text) => {
     expect(endpointError('tcp://x:1', { code })).toMatchObject({
@@ -91,21 +91,21 @@ describe('an endpoint', () => {
 });
 
 describe('a path', () => {
-  it('that a dead process left behind is removed, one that is served is not', async () => {
+  it('is removed if a dead process left it behind, and kept while a process listens', async () => {
     const path = join(tmpdir(), randomUUID());
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(path, resolve));
     onTestFinished(() => void server.close());
     await removeStalePath(path);
     expect(existsSync(path)).toBe(true);
-    // A listener that is not the owner of its file any more, as after a crash.
+    // A listener that no longer owns its file, as after a crash.
     const left = await abandoned();
     await removeStalePath(left);
     expect(existsSync(left)).toBe(false);
   });
 });
 
-/** The path of a socket whose process died without a chance to remove it. */
+/** The path of a socket whose process died before it could remove it. */
 async function abandoned(): Promise<string> {
   const { spawn } = await import('node:child_process');
   const path = join(tmpdir(), randomUUID());

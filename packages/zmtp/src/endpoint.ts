@@ -1,4 +1,4 @@
-/** Endpoints: which are allowed, what node:net makes of them, and what a refusal by the system means. */
+/** Endpoints: which are allowed, what node:net makes of them, and what a system error means. */
 import { lookup } from 'node:dns/promises';
 import { unlink } from 'node:fs/promises';
 import { createConnection, isIP } from 'node:net';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
 import { explainScheme } from '@proj/transport/adapter';
 
-/** Where node:net finds or makes a listener. */
+/** Where node:net connects or listens. */
 export type Target =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'ipc'; readonly path: string };
@@ -20,15 +20,15 @@ const LAST_PORT = 65_535;
 const PATH_MAX_BYTES = 107;
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not bind it',
-  EADDRNOTAVAIL: 'the address is not one of this machine',
+  EACCES: 'this user has no permission to bind it',
+  EADDRNOTAVAIL: 'this machine does not have that address',
   ENOENT: 'its folder does not exist',
   ENOTFOUND: 'no such host',
 };
 
 /**
- * The target of an endpoint: `tcp://host:port`, `tcp://[v6]:port` or `ipc://path`, `ipc://@name` being a name of Linux without
- * a file. When binding, `*` stands for all interfaces (of IPv4), any free port, or a new path. Throws `OPTIONS_INVALID`.
+ * The target of an endpoint: `tcp://host:port`, `tcp://[v6]:port`, `ipc://path`, or `ipc://@name` for an abstract name (Linux, no file). When
+ * binding, `*` stands for all IPv4 interfaces, any free port, or a new path. Throws `OPTIONS_INVALID`.
  */
 export function parseEndpoint(endpoint: string, use: 'bind' | 'connect'): Target {
   const path = IPC.exec(endpoint)?.[1];
@@ -44,35 +44,35 @@ export function parseEndpoint(endpoint: string, use: 'bind' | 'connect'): Target
   if (port > LAST_PORT || (use === 'connect' && port === 0))
     throw invalid(endpoint, `must end in a port from 1 to ${LAST_PORT}, or * to bind any free one`);
   if (host !== '*') return { kind: 'tcp', host, port };
-  if (use === 'connect') throw invalid(endpoint, '* is no host to connect to');
+  if (use === 'connect') throw invalid(endpoint, 'cannot connect to *; name a host');
   return { kind: 'tcp', host: '0.0.0.0', port };
 }
 
 function ipcTarget(endpoint: string, path: string, use: 'bind' | 'connect'): Target {
   if (path === '*') {
-    if (use === 'connect') throw invalid(endpoint, '* is no path to connect to');
+    if (use === 'connect') throw invalid(endpoint, 'cannot connect to *; give a path');
     return { kind: 'ipc', path };
   }
   if (Buffer.byteLength(path) > PATH_MAX_BYTES) throw invalid(endpoint, `the path is over ${PATH_MAX_BYTES} bytes`);
   return { kind: 'ipc', path: path.replace(/^@/, '\0') };
 }
 
-/** Where to listen, ready for `server.listen`. `unique` makes the path for `ipc://*`. */
+/** Where to listen, as options for `server.listen`. `unique` makes the path for `ipc://*`. */
 export async function listenOptions(target: Target, unique: () => string) {
   if (target.kind === 'ipc') return { path: target.path === '*' ? join(tmpdir(), `zmtp-${unique()}`) : target.path };
   const { host, port } = target;
-  // Names stay with IPv4: "localhost" would become ::1, where no peer of ZeroMQ looks for it.
+  // Names resolve to IPv4: "localhost" would become ::1, where no ZeroMQ peer looks for it.
   const address = isIP(host) === 0 ? (await lookup(host, 4)).address : host;
   return { host: address, port, exclusive: true };
 }
 
-/** Where to connect, ready for `net.connect`. */
+/** Where to connect, as options for `net.connect`. */
 export function connectOptions(target: Target) {
   if (target.kind === 'ipc') return { path: target.path };
   return { host: target.host, port: target.port, noDelay: true, ...(isIP(target.host) === 0 ? { family: 4 } : {}) };
 }
 
-/** The endpoint that a listener really has. */
+/** The endpoint that a listener is actually bound to. */
 export function endpointOf(address: AddressInfo | string | null): string {
   if (address === null) return '';
   if (typeof address === 'string') return `ipc://${address.replace(/^\0/, '@')}`;
@@ -80,13 +80,13 @@ export function endpointOf(address: AddressInfo | string | null): string {
   return `tcp://${host}:${address.port}`;
 }
 
-/** Removes the file that a dead process has left at this path; leaves it alone while somebody listens there. */
+/** Removes the socket file that a dead process left at this path. Leaves it alone while a process listens there. */
 export async function removeStalePath(path: string): Promise<void> {
   if (path.startsWith('\0') || (await listenerAt(path)) !== 'dead') return;
   await unlink(path).catch(() => undefined);
 }
 
-/** `dead` is a socket that nobody listens at; whatever else stands there is not ours to remove. */
+/** `dead` is a socket without a listener. Any other kind of file is not ours to remove. */
 function listenerAt(path: string): Promise<'alive' | 'dead' | 'other'> {
   return new Promise((resolve) => {
     const probe = createConnection({ path });
@@ -100,7 +100,7 @@ function listenerAt(path: string): Promise<'alive' | 'dead' | 'other'> {
   });
 }
 
-/** The error to report for what binding ended in. */
+/** The error to report for a failed bind. */
 export function endpointError(endpoint: string, cause: unknown): ProjError {
   const { code = String(cause) } = cause as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')

@@ -1,4 +1,7 @@
-/** The door to fast/: what the rest of the package uses, in its fast form or, where a trick is off or the runtime lacks what it needs, in its plain one. */
+/**
+ * The entry to fast/. The rest of the package uses these exports: the fast form, or the plain one if a trick is off or the runtime lacks what it
+ * needs.
+ */
 import { Socket } from 'node:net';
 import type { SocketConnectOpts } from 'node:net';
 import type { Allocate, Reuse } from './engine/bytes.js';
@@ -20,10 +23,10 @@ export { LONG_BYTES, SPARE_MEMORY } from './fast/spares.js';
 const READS = isOn('reading');
 const AnySocket = isOn('writing') && HAS_INTERNALS ? DirectSocket : NodeSocket;
 
-/** Memory of so many bytes, of any content. */
+/** Uninitialized memory of the given size. */
 export const allocate: Allocate = isOn('blocks') ? allocateFromBlocks : (bytes) => Buffer.allocUnsafe(bytes);
 
-/** Where long bodies go; absent, they are left to the garbage collector. */
+/** Memory for long bodies; if absent, they are garbage-collected. */
 export const REUSE: Reuse | undefined = isOn('spares') ? { lend, reclaim, discard } : undefined;
 
 /** A socket that is being connected. */
@@ -36,14 +39,14 @@ export function connectSocket(options: SocketConnectOpts): NodeSocket {
   return wire;
 }
 
-/** A socket that a server has just accepted, which must not be used any more by anybody else. */
+/** A socket that a server has just accepted. The original must not be used any more. */
 export function acceptSocket(accepted: Socket): NodeSocket {
   if (!READS || !HAS_INTERNALS) return new AnySocket(accepted);
   const buffer = new ReadBuffer();
   return new AnySocket(adopt(accepted, buffer), buffer);
 }
 
-/** Polls before the process sleeps, for at most so long; `undefined`: it never does. */
+/** Polls for at most the given time before the process sleeps; `undefined`: never polls. */
 export function newPoller(windowMs: number, loop: Loop): Poller | undefined {
   return isOn('polling') ? new Poller(windowMs, loop) : undefined;
 }

@@ -3,7 +3,7 @@ import { Incoming } from './incoming.js';
 
 const LARGE = 2 ** 16;
 
-/** Connections that are told apart, and which of them were cut. */
+/** Named connections, and which of them were cut. */
 function connections(incoming: Incoming, count: number) {
   const cut: number[] = [];
   const ones = Array.from({ length: count }, (_, index) => {
@@ -23,7 +23,7 @@ function connections(incoming: Incoming, count: number) {
   return { cut, ones };
 }
 
-it('beyond the bound the connection is cut of which nothing came for the longest time', () => {
+it('beyond the bound, the connection that was idle longest is cut', () => {
   const incoming = new Incoming(4 * LARGE);
   const { cut, ones } = connections(incoming, 5);
   for (const one of ones.slice(0, 4)) one.holds(LARGE);
@@ -33,7 +33,7 @@ it('beyond the bound the connection is cut of which nothing came for the longest
   expect([cut, incoming.bytes]).toEqual([[1, 2], 4 * LARGE]);
 });
 
-it('who holds little is not cut, and neither is who has just been heard', () => {
+it('a connection that holds little or was just active is not cut', () => {
   const incoming = new Incoming(LARGE);
   const { cut, ones } = connections(incoming, 5);
   for (const one of ones.slice(0, 4)) one.holds(LARGE - 1);

@@ -1,13 +1,13 @@
-/** Memory of what came to a socket and is not delivered: above all unfinished messages, in all its connections together. */
+/** Memory of messages received but not delivered: mainly unfinished messages, over all connections of a socket. */
 import type { Failure } from './engine/failure.js';
 
 /** A connection with an unfinished message. */
 export interface Receiving {
-  /** Cuts the connection for what the peer did. */
+  /** Cuts the connection because of what the peer did. */
   cut(failure: Failure): void;
 }
 
-/** Connections with less are not worth the bookkeeping, and are not cut. */
+/** Connections that hold less are neither tracked nor cut. */
 const LARGE_BYTES = 2 ** 16;
 
 /** A large unfinished message. */
@@ -18,17 +18,17 @@ interface Large {
 }
 
 /**
- * Bounds unfinished messages in total. Beyond the bound it cuts the connection whose message has not grown for the longest time: a peer that
- * really sends is heard all the time.
+ * Bounds unfinished messages in total. Beyond the bound it cuts the connection whose message has not grown for the longest time, so a peer that
+ * keeps sending is safe.
  */
 export class Incoming {
   readonly #maxBytes: number;
-  /** Connections with a large unfinished message, the one heard last at the end. */
+  /** Connections with a large unfinished message, least recently active first. */
   readonly #large = new Map<Receiving, Large>();
   #bytes = 0;
-  /** Nothing was read before: that nothing came says nothing. */
+  /** Before this, nothing was read, so silence meant nothing. */
   #since = -Infinity;
-  /** Memory of all that came and was not passed on, finished messages included. */
+  /** Memory of everything received and not passed on, including finished messages. */
   heldBytes = 0;
 
   constructor(maxBytes: number) {
@@ -40,24 +40,24 @@ export class Incoming {
     return this.#bytes;
   }
 
-  /** Reading goes on after it was halted. */
+  /** Reading goes on after a halt. */
   onProceed(now: number): void {
     this.#since = now;
   }
 
-  /** Cuts connections as beyond the bound until so many bytes are freed, but none that was heard after `until`; returns how many were. */
+  /** Cuts connections as if beyond the bound until this many bytes are freed, but none heard after `until`; returns the bytes freed. */
   relieve(bytes: number, until: number): number {
     let relieved = 0;
     for (const [stale, { bytes: held, heardAt }] of [...this.#large]) {
       if (relieved >= bytes || Math.max(heardAt, this.#since) > until) break;
       this.#large.delete(stale);
       relieved += held;
-      stale.cut({ code: 'memory', text: `memory is short, and a message that is not complete holds ${held} bytes` });
+      stale.cut({ code: 'memory', text: `memory is short, and an unfinished message holds ${held} bytes` });
     }
     return relieved;
   }
 
-  /** The connection was heard: its unfinished message holds so many bytes now, and held so many before. */
+  /** The connection received bytes: its unfinished message grew from `before` to `bytes`. */
   onHeard(one: Receiving, bytes: number, before: number, now: number): void {
     this.#bytes += bytes - before;
     if (before >= LARGE_BYTES) this.#large.delete(one);
@@ -68,13 +68,13 @@ export class Incoming {
       this.#large.delete(stale);
       stale.cut({
         code: 'too-large',
-        text: `messages that are not complete hold ${this.#bytes} bytes, more than ${this.#maxBytes}; ${held} of them are of this connection, and nothing came of it for the longest time`,
+        text: `unfinished messages hold ${this.#bytes} bytes, more than ${this.#maxBytes}; this connection holds ${held} of them and has been idle longest`,
       });
     }
   }
 }
 
-/** The part of one connection in it. */
+/** One connection's share. */
 export class IncomingShare {
   readonly #incoming: Incoming;
   readonly #receiving: Receiving;
@@ -86,7 +86,7 @@ export class IncomingShare {
     this.#receiving = receiving;
   }
 
-  /** The connection was heard, or is over. */
+  /** The connection received bytes, or has ended. */
   set(unfinished: number, held: number, now: number): void {
     const before = this.#unfinished;
     this.#unfinished = unfinished;

@@ -1,4 +1,4 @@
-/** ZMTP, the wire protocol of ZeroMQ, in TypeScript: a transport for every broker, worker and client of the project. */
+/** ZMTP, ZeroMQ's wire protocol, in TypeScript: a transport for every broker, worker and client of the project. */
 import type { Transport } from '@proj/transport';
 import { ZmtpTransport } from './transport.js';
 
@@ -10,14 +10,14 @@ export type { ConnectionFailure, ZmtpOptions } from './transport.js';
 
 let shared: Transport | undefined;
 
-/** The transport of this process with default settings, shared by all its brokers, workers and clients. */
+/** The default transport of this process, shared by all its brokers, workers and clients. */
 export function zmtpTransport(): Transport {
   return (shared ??= new ZmtpTransport());
 }
 
 /**
- * What a facade runs on: the given transport, else {@link zmtpTransport}, ready for sockets, and for CURVE where the facade has it.
- * Rejects with `UNAVAILABLE` where it cannot run.
+ * The transport a facade runs on: the given one, or {@link zmtpTransport}. It is loaded, including CURVE if the facade uses it. Rejects with
+ * `UNAVAILABLE` if it cannot run.
  */
 export async function loadTransport(given: Transport | undefined, curve: object | undefined): Promise<Transport> {
   const transport = given ?? zmtpTransport();

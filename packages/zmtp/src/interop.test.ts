@@ -1,4 +1,4 @@
-/** Sockets of libzmq as peers: every pairing, both ways to connect, both transports. */
+/** libzmq sockets as peers: every pairing, both ways to connect, both transports. */
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const ENDPOINTS = [
   ['ipc', () => `ipc://${join(tmpdir(), randomUUID())}`],
 ] as const;
 const TCP = 'tcp://127.0.0.1:*';
-/** Longer than a busy machine keeps a live peer from its turn. */
+/** Longer than a busy machine delays a live peer. */
 const SILENCE_MS = 3_000;
 
 let opened: { close(): unknown }[] = [];
@@ -44,7 +44,7 @@ async function bound(socket: zmq.Router | zmq.Dealer | zmq.Reply, endpoint: stri
 const text = (frames: readonly Buffer[]) => frames.map((frame) => frame.toString('latin1')).join('|');
 
 describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
-  it('a DEALER of libzmq talks to a router, by the name it chose', async () => {
+  it('a DEALER of libzmq talks to a router under the name it chose', async () => {
     const port = router();
     const theirs = kept(new zmq.Dealer({ linger: 0, routingId: 'worker-7' }));
     theirs.connect(await port.bind(endpoint()));
@@ -55,7 +55,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     expect(text(await theirs.receive())).toBe('|answer');
   });
 
-  it('a dealer talks to a ROUTER of libzmq, by the name it chose', async () => {
+  it('a dealer talks to a ROUTER of libzmq under the name it chose', async () => {
     const theirs = kept(new zmq.Router({ linger: 0 }));
     const port = dealer({ routingId: Buffer.from('worker-7') });
     port.connect(await bound(theirs, endpoint()));
@@ -147,7 +147,7 @@ it('20,000 messages each way arrive in order', async () => {
   expect(ours.undeliverable).toEqual([]);
 });
 
-it('a DEALER of libzmq that does not read is waited for, and gets everything in order', async () => {
+it('a DEALER of libzmq that does not read for a while gets everything in order', async () => {
   const port = router({ highWaterMark: 10, connectionHeartbeatMs: 0 });
   const theirs = kept(new zmq.Dealer({ linger: 0, receiveHighWaterMark: 10, routingId: 'slow' }));
   theirs.connect(await port.bind(TCP));
@@ -162,7 +162,7 @@ it('a DEALER of libzmq that does not read is waited for, and gets everything in 
 });
 
 describe('connections', () => {
-  it('that end are told at once: a DEALER of libzmq closes, a ROUTER of libzmq closes', async () => {
+  it('that end are reported at once: a DEALER of libzmq closes, a ROUTER of libzmq closes', async () => {
     const port = router();
     const theirDealer = kept(new zmq.Dealer({ linger: 0, routingId: 'leaver' }));
     theirDealer.connect(await port.bind(TCP));
@@ -184,7 +184,7 @@ describe('connections', () => {
     expect(station.gone).toEqual(['']);
   });
 
-  it('are made again: to a ROUTER of libzmq that came back, and by a DEALER of libzmq to a router that came back', async () => {
+  it('are restored: to a restarted ROUTER of libzmq, and by a DEALER of libzmq to a restarted router', async () => {
     const first = kept(new zmq.Router({ linger: 0 }));
     const endpoint = await bound(first, await ownEndpoint());
     const port = dealer();
@@ -218,7 +218,7 @@ describe('connections', () => {
     expect(fresh.texts[0]).toBe('two');
   });
 
-  it('of a known name stay with a DEALER of libzmq that lives, and go to a new one once it is gone', async () => {
+  it('with a taken name stay with a live DEALER of libzmq, and go to a new one once it is gone', async () => {
     const port = router({ handover: true, connectionHeartbeatMs: 50 });
     const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const ours = new TestPeer(port);
@@ -254,7 +254,7 @@ describe('heartbeats', () => {
     expect((await ours.message(0)).text).toBe('still here');
   });
 
-  it('find out that a peer of libzmq is silent, and libzmq that we are', async () => {
+  it('detect a silent peer of libzmq, and libzmq detects ours', async () => {
     const port = router({ connectionHeartbeatMs: 50, connectionTimeoutMs: SILENCE_MS });
     const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const theirs = kept(new zmq.Dealer({ linger: 0, routingId: 'mute', reconnectInterval: -1 }));
@@ -278,7 +278,7 @@ describe('heartbeats', () => {
     expect(station.gone).toEqual(['']);
   });
 
-  it('let our answers to ROUTERs of libzmq keep an idle connection alive', async () => {
+  it('keep an idle connection to a ROUTER of libzmq alive', async () => {
     const theirs = kept(new zmq.Router({ linger: 0, heartbeatInterval: 50, heartbeatTimeout: 30_000 }));
     const relay = kept(await ByteRelay.to(await bound(theirs, TCP)));
     const port: SocketPort = dealer({ connectionHeartbeatMs: 0 });
@@ -289,7 +289,7 @@ describe('heartbeats', () => {
   });
 });
 
-/** libzmq gives a port back some time after `close`. */
+/** libzmq releases a port some time after `close`. */
 async function bindWhenFree(socket: zmq.Router, endpoint: string): Promise<void> {
   for (;;) {
     try {

@@ -51,7 +51,7 @@ interface Plan {
   readonly dealerOptions?: PortOptions;
 }
 
-/** A router, and dealers `d0`, `d1`, ... of one transport that came to it through a relay; each has said hello and was heard. */
+/** A router, and dealers `d0`, `d1`, ... of one transport connected through a relay; each has sent hello. */
 async function fleet({ count = 4, server = {}, client = {}, routerOptions, dealerOptions }: Plan = {}): Promise<Fleet> {
   const port = kept(new ZmtpTransport(server).router({ ...QUIET, ...routerOptions }));
   const endpoint = await port.bind(TCP);
@@ -73,7 +73,7 @@ function peerOf({ server }: Fleet, name: string) {
   return server.messages.find(({ peer }) => peer.key === name)!.peer;
 }
 
-/** As on Deno: a write is told to be complete some turns after it went out. */
+/** As on Deno: a write reports completion some turns after it went out. */
 function completeLate(): void {
   for (const name of ['_write', '_writev'] as const) {
     const write = Socket.prototype[name] as (...args: unknown[]) => void;
@@ -98,7 +98,7 @@ function frame(kind: number, [lane, size]: Numbers, payload = ''): Buffer {
   return Buffer.concat([header, Buffer.from(payload, 'latin1')]);
 }
 
-/** Somebody who claims to have lanes; resolves to what the router said when it has cut the connection. */
+/** A peer that claims to use lanes; resolves to the router's output when it cuts the connection. */
 function pretender(endpoint: string, ...parts: readonly Uint8Array[]) {
   const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
   let heard = '';
@@ -127,7 +127,7 @@ function pretender(endpoint: string, ...parts: readonly Uint8Array[]) {
 describe('floods', () => {
   it('of frames that open and end lanes let others have their turn', async () => {
     let now = 0;
-    // Each look takes time: a turn ends after so many of them.
+    // Each reading of the clock takes time, so a turn ends after a few.
     const clock: Clock = { now: () => (now += 0.25), at: (time, callback) => systemClock.at(time, callback) };
     const port = kept(new ZmtpTransport({ clock, pollUs: 0 }).router(QUIET));
     const endpoint = await port.bind(TCP);
@@ -144,13 +144,13 @@ describe('floods', () => {
     ]);
     await pretender(endpoint, ...lanes.flat(), frame(0, [0, 0])).closed;
     running = false;
-    // Two lanes per look, 8 looks per turn, while frames come and when what is left is read.
+    // Two lanes per clock reading, 8 readings per turn: while frames arrive and when the rest is read.
     expect(turns).toBeGreaterThan(2_000 / (2 * 8 * 2));
   });
 });
 
 describe('sockets that connect to one endpoint', () => {
-  it('share a connection there, once the first has learned that they may', async () => {
+  it('share one, once the first has learned that the endpoint accepts lanes', async () => {
     const all = await fleet({ count: 20 });
     expect(all.relay.connections).toBe(2);
     const carriers = all.clients.map((_, index) => peerOf(all, `d${index}`).carrier);
@@ -163,13 +163,13 @@ describe('sockets that connect to one endpoint', () => {
   });
 
   it.each<[string, Plan]>([
-    ['theirs does not want it', { server: { lanes: false } }],
-    ['ours does not want it', { client: { lanes: false } }],
+    ['the binding side turns lanes off', { server: { lanes: false } }],
+    ['the connecting side turns lanes off', { client: { lanes: false } }],
   ])('have one each when %s', async (_, plan) => {
     expect((await fleet(plan)).relay.connections).toBe(4);
   });
 
-  it.runIf(HAS_LIBZMQ)('have one each to libzmq, which is told of lanes and takes no notice', async () => {
+  it.runIf(HAS_LIBZMQ)('have one each to libzmq, which ignores the lanes property', async () => {
     const zmq = zmqTransport();
     await zmq.load();
     const port = kept(zmq.router(QUIET));
@@ -188,7 +188,7 @@ describe('sockets that connect to one endpoint', () => {
     expect(relay.connections).toBe(3);
   });
 
-  it('are not held up by a first one that comes to nothing', async () => {
+  it('do not wait for a first one that fails', async () => {
     const port = kept(new ZmtpTransport().router({ ...QUIET, curve: { role: 'server', keys: newKeys() } }));
     const endpoint = await port.bind(TCP);
     const failures: string[] = [];
@@ -204,7 +204,7 @@ describe('sockets that connect to one endpoint', () => {
     expect(new Set(failures)).toEqual(new Set(['mechanism']));
   });
 
-  it('prove who they are one by one, with CURVE', async () => {
+  it('authenticate separately with CURVE', async () => {
     const [server, client] = [newKeys(), newKeys()];
     const asked: string[] = [];
     const authorize = (key: Uint8Array) => {
@@ -222,7 +222,7 @@ describe('sockets that connect to one endpoint', () => {
 });
 
 describe('a lane', () => {
-  it('ends alone, and its peer is told', async () => {
+  it('ends alone, and its peer learns of it', async () => {
     const all = await fleet();
     await all.clients[2]!.port.close();
     await all.server.until(() => all.server.gone.length > 0);
@@ -233,7 +233,7 @@ describe('a lane', () => {
     expect(all.server.undeliverable).toEqual(['unreachable x']);
   });
 
-  it('delivers what was said before it ended', async () => {
+  it('delivers the messages sent before it ended', async () => {
     const all = await fleet();
     all.server.port.pause();
     const texts = Array.from({ length: 500 }, (_, index) => `${index}|${'x'.repeat(10_000)}`);
@@ -245,14 +245,14 @@ describe('a lane', () => {
     expect(all.server.texts.slice(4)).toEqual(texts);
   });
 
-  it('that is not read holds back its own sender, and nobody else', async () => {
+  it('that is not read blocks only its own sender', async () => {
     const all = await fleet({ dealerOptions: { highWaterMark: 10_000, peerQueueMaxBytes: 2 ** 30 } });
     const [, slow, quick] = all.clients as [TestPeer, TestPeer, TestPeer];
     slow.port.pause();
     const body = Buffer.alloc(WINDOW_BYTES / 8, 7);
     const slowPeer = peerOf(all, 'd1');
     let sent = 0;
-    // Until no window, buffer or queue takes any more.
+    // Until every window, buffer and queue is full.
     while (all.server.undeliverable.length === 0 && sent < 2000) {
       for (let index = 0; index < 10; index++, sent++) all.server.port.send(slowPeer, [body]);
       all.server.say(peerOf(all, 'd2'), 'quick');
@@ -277,7 +277,7 @@ describe('a lane', () => {
 });
 
 describe('a connection under lanes', () => {
-  it('carry long bodies unchanged in both directions, though a listener rests after each', async () => {
+  it('carries long bodies unchanged both ways, even if a listener pauses after each', async () => {
     const { server, clients } = await fleet({ count: 3 });
     const body = (seed: number) => Buffer.from(Uint8Array.from({ length: 700_000 }, (_, at) => at * seed + (at >> 8)));
     const bodies = clients.map((_, index) => Array.from({ length: 5 }, (_, at) => body(10 * index + at + 1)));
@@ -297,9 +297,9 @@ describe('a connection under lanes', () => {
     }
   });
 
-  it('is greeted in full although the first bytes of the greeting are still being written', async () => {
+  it('sends the whole greeting even if its first bytes are still being written', async () => {
     completeLate();
-    // A server of CURVE tells more than its signature only to a peer that has spoken.
+    // A CURVE server sends more than its signature only after the peer has begun.
     const port = kept(new ZmtpTransport().router({ ...QUIET, curve: { role: 'server', keys: newKeys() } }));
     const endpoint = await port.bind(TCP);
     const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
@@ -313,7 +313,7 @@ describe('a connection under lanes', () => {
     expect(heard.indexOf(PREAMBLE)).toBe(GREETING_BYTES);
   });
 
-  it('takes what many say in one turn as one write', async () => {
+  it('sends the output of many lanes in one write per turn', async () => {
     const all = await fleet();
     const write = vi.spyOn(Socket.prototype, '_write');
     for (const name of ['d1', 'd2', 'd3'])
@@ -324,7 +324,7 @@ describe('a connection under lanes', () => {
     expect(own).toEqual([117, 117]);
   });
 
-  it('that is cut takes all its lanes with it; they come back on a new one', async () => {
+  it('ends all its lanes when it is cut; they reopen on a new one', async () => {
     const all = await fleet();
     all.relay.cut();
     await all.server.until(() => all.server.gone.length === 4);
@@ -349,7 +349,7 @@ describe('a connection under lanes', () => {
     await closed;
   });
 
-  it('is not read when too much waits in its lanes, and again when it is gone', async () => {
+  it('is not read while too much waits in its lanes', async () => {
     const count = 3 * (UNREAD_MAX_BYTES / WINDOW_BYTES);
     const all = await fleet({ count, dealerOptions: { highWaterMark: 10_000, peerQueueMaxBytes: 2 ** 30 } });
     const pause = vi.spyOn(Socket.prototype, 'pause');
@@ -370,7 +370,7 @@ describe('a connection under lanes', () => {
     await all.server.received(5 * count);
   });
 
-  it('without lanes is ended after the time for a handshake', async () => {
+  it('ends after the handshake timeout if it has no lanes', async () => {
     const clock = new ManualClock();
     const port = kept(new ZmtpTransport({ clock, handshakeTimeoutMs: 5000 }).router(QUIET));
     const endpoint = await port.bind(TCP);
@@ -383,14 +383,14 @@ describe('a connection under lanes', () => {
   });
 
   it.each<[string, Buffer]>([
-    ['speaks another version', Buffer.from('x')],
-    ['says what is no frame', frame(9, [1, 0])],
-    ['opens lanes backwards', Buffer.concat([frame(KIND.open, [2, 0]), frame(KIND.open, [1, 0])])],
-    ['speaks in a lane it never opened', frame(KIND.data, [1, 1], 'x')],
-    ['grants what it was never asked', frame(KIND.window, [7, 100])],
+    ['sends another version', Buffer.from('x')],
+    ['sends an unknown kind of frame', frame(9, [1, 0])],
+    ['opens lanes in descending order', Buffer.concat([frame(KIND.open, [2, 0]), frame(KIND.open, [1, 0])])],
+    ['sends data in a lane it never opened', frame(KIND.data, [1, 1], 'x')],
+    ['grants a window for a lane that is not open', frame(KIND.window, [7, 100])],
     [
-      'says more than was allowed',
-      // The message is not taken, and nothing behind it.
+      'sends more than its window allows',
+      // Neither the message nor anything after it is accepted.
       Buffer.concat([
         frame(KIND.open, [1, 0]),
         frame(KIND.data, [1, 2 ** 31]),
@@ -402,9 +402,9 @@ describe('a connection under lanes', () => {
     const port = kept(new ZmtpTransport().router(QUIET));
     const endpoint = await port.bind(TCP);
     const station = new TestPeer(port);
-    // So that nothing is read, and nothing granted again.
+    // So that nothing is read and no window is granted.
     port.pause();
-    if (title === 'speaks another version') {
+    if (title === 'sends another version') {
       const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
       socket.on('error', () => undefined).resume();
       onTestFinished(() => void socket.destroy());
@@ -414,7 +414,7 @@ describe('a connection under lanes', () => {
     expect(station.messages).toEqual([]);
   });
 
-  it('refuses lanes beyond the connections that are allowed', async () => {
+  it('refuses lanes beyond the limit of connections', async () => {
     const port = kept(new ZmtpTransport({ connectionsMax: 3 }).router(QUIET));
     const endpoint = await port.bind(TCP);
     const opens = [1, 2, 3, 4, 5].map((lane) => frame(KIND.open, [lane, 0]));

@@ -1,16 +1,16 @@
-/** What a transport takes in at most: defaults and bounds, for itself and for programs that have options of the same names. */
+/** Limits of a transport: defaults and bounds, shared with programs that have options of the same names. */
 import { ProjError } from '@proj/transport';
 
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Bounds of a whole number. */
+/** Bounds of an integer. */
 interface Range {
   readonly default: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** Options of `ZmtpTransport` that bound what peers may do, by their names there. The default of `connectionsPerAddressMax` is `connectionsMax`. */
+/** Options of `ZmtpTransport` that limit what peers may do. `connectionsPerAddressMax` defaults to `connectionsMax`. */
 export const ZMTP_LIMITS = {
   connectionsMax: { default: 65_536, min: 1, max: INT32_MAX },
   connectionsPerAddressMax: { default: 65_536, min: 1, max: INT32_MAX },
@@ -23,7 +23,7 @@ export const ZMTP_LIMITS = {
 /** The limits of a transport. */
 export type Limits = Readonly<Record<keyof typeof ZMTP_LIMITS, number>>;
 
-/** Those of an option, within its bounds, with their defaults. Throws `OPTIONS_INVALID`. */
+/** The limits in these options, checked and with defaults. Throws `OPTIONS_INVALID`. */
 export function limitsOf(options: Partial<Record<keyof typeof ZMTP_LIMITS, number>>) {
   const limit = (name: keyof typeof ZMTP_LIMITS, fallback?: number): number =>
     integer(name, options[name], { ...ZMTP_LIMITS[name], ...(fallback === undefined ? {} : { default: fallback }) });

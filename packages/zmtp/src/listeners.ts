@@ -1,4 +1,4 @@
-/** The side of a socket that binds: its servers, the connections that come in, and how many of them there may be. */
+/** The binding side of a socket: its servers, incoming connections, and their limits. */
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { Addresses } from './addresses.js';
@@ -15,11 +15,11 @@ import type { World } from './world.js';
 /** The socket. */
 export interface ListenersHost {
   readonly incoming: Incoming;
-  /** Connections that it has. */
+  /** Number of connections of the socket. */
   readonly count: number;
-  /** True once it takes no more connections. */
+  /** True once it accepts no more connections. */
   readonly isClosing: boolean;
-  /** Makes a connection of what came to this endpoint of ours. */
+  /** Makes a connection from a stream accepted at this endpoint. */
   onAccepted(wire: Wire, endpoint: string): Connection;
 }
 
@@ -28,9 +28,9 @@ export class Listeners {
   readonly #world: World;
   readonly #host: ListenersHost;
   readonly #servers: Server[] = [];
-  /** Connections under lanes. */
+  /** Connections that carry lanes. */
   readonly #carriers = new Set<Carrier>();
-  /** Connections that have not completed their handshake, the oldest first. */
+  /** Connections still in their handshake, oldest first. */
   readonly #shaking = new Set<Connection>();
   readonly #addresses = new Addresses();
 
@@ -39,7 +39,7 @@ export class Listeners {
     this.#host = host;
   }
 
-  /** Resolves to the endpoint as it is. Rejects with `ADDRESS_IN_USE` or `OPTIONS_INVALID`. */
+  /** Resolves to the actual endpoint. Rejects with `ADDRESS_IN_USE` or `OPTIONS_INVALID`. */
   async bind(endpoint: string, target: Target): Promise<string> {
     const server = createServer({ noDelay: true }, (socket) => {
       this.#accept(acceptSocket(socket), endpoint);
@@ -63,7 +63,7 @@ export class Listeners {
     return endpointOf(server.address());
   }
 
-  /** Takes a connection under lanes, with the bytes that came first. */
+  /** Takes over a connection that carries lanes, with the bytes received so far. */
   carry(socket: NodeSocket, endpoint: string, chunk: Uint8Array): void {
     if (!this.#world.lanes || this.#host.isClosing) {
       socket.destroy();
@@ -96,7 +96,7 @@ export class Listeners {
     this.#shaking.delete(link);
   }
 
-  /** This connection is over, or has become one under lanes. */
+  /** This connection has ended or now carries lanes. */
   forget(link: Connection): void {
     this.#shaking.delete(link);
     this.#addresses.remove(link);
@@ -107,7 +107,7 @@ export class Listeners {
     await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 
-  /** No lane is left: ends the connections under them. */
+  /** No lane is left: ends the connections that carried them. */
   finishCarriers(): void {
     for (const carrier of this.#carriers) carrier.finish();
   }
@@ -121,7 +121,7 @@ export class Listeners {
     }
     if (this.#addresses.count(address) >= connectionsPerAddressMax) {
       wire.destroy();
-      const text = `${address} has ${connectionsPerAddressMax} connections, as many as one address may have`;
+      const text = `${address} already has ${connectionsPerAddressMax} connections, the limit per address`;
       this.#world.onFailure(endpoint, { code: 'too-many', text });
       return;
     }
@@ -135,7 +135,7 @@ export class Listeners {
     const [oldest] = this.#shaking;
     if (oldest === undefined) return;
     this.#shaking.delete(oldest);
-    const text = `${this.#world.handshakesMax} handshakes are under way, and it is the oldest`;
+    const text = `${this.#world.handshakesMax} handshakes are under way, and this one is the oldest`;
     oldest.cut({ code: 'too-many', text });
   }
 }

@@ -16,7 +16,7 @@ import { TestPeer } from './test/test-peer.js';
 const MIB = 2 ** 20;
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
 
-/** What other tests of this process have left to be used again counts, too. */
+/** Spare memory from other tests of this process counts too. */
 beforeAll(() => void SPARE_MEMORY.relieve());
 
 let opened: { close(): unknown }[] = [];
@@ -50,7 +50,7 @@ const begun = (bytes: number): Buffer => {
 };
 
 describe('a budget of memory', () => {
-  it('has connections join, and leave when they are over', async () => {
+  it('counts connections from their start to their end', async () => {
     const memory = new MemoryBudget(64 * MIB);
     const { endpoint, station, socket } = await router(memory);
     const one = stranger(endpoint, ...named('1'), wire('1'));
@@ -63,13 +63,13 @@ describe('a budget of memory', () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  it('cuts who does not read and holds most when it is full, and lets those be who hold little', async () => {
+  it('cuts the peer that does not read and holds most when it is full, and spares peers that hold little', async () => {
     const memory = new MemoryBudget(16 * MIB);
     const { endpoint, failures, station, socket } = await router(memory);
     for (const name of ['1', '2', '3']) stranger(endpoint, ...named(name), wire(name)).socket.pause();
     await station.received(3);
     const [greedy, modest] = station.messages.map(({ peer }) => peer);
-    // More than a connection of this machine takes at once.
+    // More than the system buffers for a connection at once.
     for (let count = 0; count < 6; count++) socket.send(modest!, [new Uint8Array(MIB)]);
     for (let count = 0; count < 24 && failures.length === 0; count++) {
       socket.send(greedy!, [new Uint8Array(MIB)]);
@@ -81,10 +81,10 @@ describe('a budget of memory', () => {
     expect(memory.heldBytes).toBeLessThan(16 * MIB);
   });
 
-  it('cuts messages that do not come to an end when it is full, the one first of which nothing came for the longest time', async () => {
+  it('cuts unfinished messages when it is full, the longest idle first', async () => {
     const memory = new MemoryBudget(2 * MIB);
     const { endpoint, failures, station } = await router(memory, { maxMessageBytes: MIB });
-    // Memory for one that has begun is for all of it.
+    // An unfinished message has memory for all of it.
     const some = new Uint8Array(600_000);
     const first = stranger(endpoint, ...named('1'), wire('1'), begun(MIB), some);
     await station.received(1);
@@ -95,7 +95,7 @@ describe('a budget of memory', () => {
     expect(memory.level).not.toBe('full');
   });
 
-  it('has what a cut connection had begun freed with it, not when garbage is collected', async () => {
+  it('frees the unfinished message of a cut connection at once, not at the next garbage collection', async () => {
     const memory = new MemoryBudget(1024 * MIB);
     const { endpoint, station } = await router(memory);
     const one = stranger(endpoint, ...named('1'), wire('1'), begun(64 * MIB));
@@ -108,7 +108,7 @@ describe('a budget of memory', () => {
     expect(process.memoryUsage().arrayBuffers).toBeLessThan(arrayBuffers - 32 * MIB);
   });
 
-  it('reads nothing while it is full, also from who comes then, and goes on where it was', async () => {
+  it('reads nothing while it is full, even from new peers, and then continues where it stopped', async () => {
     const memory = new MemoryBudget(64 * MIB);
     let heldBytes = 0;
     memory.add({
@@ -123,7 +123,7 @@ describe('a budget of memory', () => {
     memory.look();
     one.socket.write(fromHex(wire('second')));
     const other = stranger(endpoint, ...named('2'), wire('third'));
-    // Signs of life that are sent all the same; nobody is judged meanwhile.
+    // Heartbeats are still sent; nobody is judged meanwhile.
     for (let signs = 0; signs < 12; signs++) await new Promise((resolve) => one.socket.once('data', resolve));
     expect(station.texts).toEqual(['first']);
     heldBytes = 0;
@@ -133,7 +133,7 @@ describe('a budget of memory', () => {
     expect([one.socket.destroyed, other.socket.destroyed]).toEqual([false, false]);
   });
 
-  it('leaves a quarter to connections at most', async () => {
+  it('gives connections a quarter at most', async () => {
     const { endpoint, station } = await router(new MemoryBudget(8 * CONNECTION_BYTES));
     stranger(endpoint, ...named('1'), wire('1'));
     stranger(endpoint, ...named('2'), wire('2'));
@@ -142,10 +142,10 @@ describe('a budget of memory', () => {
   });
 });
 
-describe('who does not read', () => {
+describe('the peer to cut', () => {
   const link = (unreadBytes: number, writingSince: number | undefined) => ({ unreadBytes, writingSince });
 
-  it('is first who has not read much for long, and nobody for whom nothing waits or is being written', () => {
+  it('is the one with the most unread for the longest time, and never one without output', () => {
     const [much, long, short] = [link(64 * MIB, 999), link(MIB, 0), link(MIB, 900)];
     const links = [short, link(MIB, undefined), much, link(0, 0), long];
     expect(slowest(links, 1000, 'full')).toEqual([long, much, short]);
@@ -153,7 +153,7 @@ describe('who does not read', () => {
   });
 });
 
-describe('whose message does not come to an end', () => {
+describe('a message that does not come to an end', () => {
   it('is cut while memory is tight when nothing came for a second, and at once when it is full', () => {
     const memory = new MemoryBudget(1000);
     const asked: number[] = [];
@@ -169,8 +169,8 @@ describe('whose message does not come to an end', () => {
   });
 });
 
-describe('what waits in a pipe', () => {
-  it('is left where it came when it is written at once, and compact when it has to wait', () => {
+describe('a message in a pipe', () => {
+  it('stays in its chunk if written at once, and is compacted if it has to wait', () => {
     const part = () => [new Uint8Array(8192).subarray(0, 200)];
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 10_000 });
     pipe.attach({ wake: () => undefined } as unknown as Connection);

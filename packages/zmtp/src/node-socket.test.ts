@@ -20,7 +20,7 @@ function inside(wire: NodeSocket): Socket {
   return (wire as unknown as { socket: Socket }).socket;
 }
 
-/** Both ends of a connection: who connected, and who accepted. */
+/** Both ends of a connection: the connecting side and the accepting side. */
 async function pair(): Promise<[NodeSocket, NodeSocket]> {
   const accepted = new Promise<NodeSocket>((resolve) => {
     server = createServer((socket) => {
@@ -35,7 +35,7 @@ async function pair(): Promise<[NodeSocket, NodeSocket]> {
   return [one, await accepted];
 }
 
-/** Takes chunks; `enough` resolves once so many bytes have come. */
+/** Collects chunks; `enough` resolves once this many bytes have arrived. */
 class Sink implements ByteSink {
   readonly chunks: Uint8Array[] = [];
   room: Uint8Array | undefined;
@@ -70,7 +70,7 @@ function say(socket: NodeSocket, ...texts: readonly string[]): Promise<void> {
 
 const PART = new Uint8Array(2 ** 20);
 
-/** Sends until the system takes no more at once. How many parts, and what became of the last one. */
+/** Sends until the system takes no more at once. Returns the number of parts, and the result of the last one. */
 function fill(socket: NodeSocket): { readonly sent: number; readonly last: Promise<Error | null | undefined> } {
   for (let sent = 1; ; sent++) {
     const last = new Promise<Error | null | undefined>((resolve) => {
@@ -81,7 +81,7 @@ function fill(socket: NodeSocket): { readonly sent: number; readonly last: Promi
 }
 
 describe('sockets', () => {
-  it.each(['accepted', 'connected'])('give what was taken to the taker for good: %s', async (side) => {
+  it.each(['accepted', 'connected'])('hand their bytes to the sink for good: %s', async (side) => {
     const [one, other] = await pair();
     const [from, to] = side === 'accepted' ? [one, other] : [other, one];
     const sink = new Sink();
@@ -94,7 +94,7 @@ describe('sockets', () => {
     expect(Buffer.concat(sink.chunks).toString()).toBe('firstother');
   });
 
-  it.runIf(isOn('reading'))('read into the room there is from the second read on', async () => {
+  it.runIf(isOn('reading'))('read into the sink’s room from the second read on', async () => {
     const [one, other] = await pair();
     const sink = new Sink();
     other.feed(sink);
@@ -110,7 +110,7 @@ describe('sockets', () => {
     expect(Buffer.from(room).toString()).toBe('body\0\0\0\0\0\0');
   });
 
-  it('call back once the system has taken everything, in order, also what it could not take at once', async () => {
+  it('call back in order once the system has taken everything, even if not at once', async () => {
     const [one, other] = await pair();
     other.pause();
     const { sent, last } = fill(one);
@@ -133,7 +133,7 @@ describe('sockets', () => {
     expect((await last)?.message).toBe('cut');
   });
 
-  it('end when they cannot write, and say why', async () => {
+  it('end when they cannot write, and report why', async () => {
     const [one] = await pair();
     const closed = new Promise<Error>((resolve) => inside(one).once('error', resolve));
     one.end();
@@ -145,7 +145,7 @@ describe('sockets', () => {
     expect(await closed).toBe(await outcome);
   });
 
-  it('tell of the end, and are counted by their server', async () => {
+  it('report the end, and are counted by their server', async () => {
     const [one, other] = await pair();
     const ended = new Promise((resolve) => inside(other).once('end', resolve));
     const closed = new Promise((resolve) => server?.close(resolve));

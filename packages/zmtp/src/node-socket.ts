@@ -1,4 +1,4 @@
-/** A connection of its own as a {@link Wire}: Node's socket, read by its `data` events and written as a stream. */
+/** A connection of its own as a {@link Wire}: a Node socket, read through `data` events and written as a stream. */
 import type { Socket } from 'node:net';
 import type { ByteSink, Wire, Written } from './wire.js';
 
@@ -7,7 +7,7 @@ const CUT = 'cut';
 /** See {@link Wire}. */
 export class NodeSocket implements Wire {
   protected readonly socket: Socket;
-  /** Where the socket puts what it reads, unless it tells it by `data`. */
+  /** Where the socket stores what it reads; absent if it emits `data`. */
   readonly #buffer: { sink: ByteSink | undefined };
 
   constructor(socket: Socket, buffer: { sink: ByteSink | undefined } = { sink: undefined }) {
@@ -62,12 +62,12 @@ export class NodeSocket implements Wire {
     if (last > 0) this.socket.uncork();
   }
 
-  /** Node does not call it an error when the socket was destroyed before it could be written. */
+  /** Node reports no error if the socket was destroyed before the write. */
   protected settle(done: Written, error: Error | null | undefined): void {
     done(this.socket.destroyed ? (error ?? new Error(CUT)) : (error ?? undefined));
   }
 
-  /** Writes something that nobody waits for, behind what is being written. */
+  /** Queues a write behind the current one. No callback. */
   write(bytes: Uint8Array): void {
     this.socket.write(bytes);
   }

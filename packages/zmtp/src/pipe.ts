@@ -1,43 +1,43 @@
-/** The messages on their way out to one peer: 28/REQREP, "outgoing queue". */
+/** The outgoing messages for one peer: 28/REQREP, "outgoing queue". */
 import type { MemoryBudget, Peer } from '@proj/transport';
 import { compacted, Fifo } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import { beginWrite, endWrite, LONG_BYTES } from './fast.js';
 
-/** What is on its way out through all pipes of a socket. */
+/** Total of outgoing messages in all pipes of a socket. */
 export interface Outgoing {
   bytes: number;
   messages: number;
   readonly maxBytes: number;
-  /** Told of what begins to wait. */
+  /** Called when a message begins to wait. */
   readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
 }
 
-/** What a message occupies beside its bytes: a few objects. */
+/** Overhead of a message besides its bytes: a few objects. */
 export const MESSAGE_BYTES = 256;
 
-/** How much may be on its way out at a time. */
+/** Limits of a pipe. */
 export interface PipeLimits {
   /** Messages, waiting and being written. */
   readonly highWaterMark: number;
-  /** Bytes, likewise; a single message of any size fits. */
+  /** Bytes, likewise. A single message of any size fits. */
   readonly peerQueueMaxBytes: number;
-  /** Shared with other pipes: one may hold as much as there is room left for others. Absent: each has its own bound alone. */
+  /** Shared among pipes: each may hold as much as is left for the others. If absent, only the pipe's own limits apply. */
   readonly outgoing?: Outgoing;
 }
 
 /**
- * Lives as long as its connection when a peer connected to us, and as long as the socket when we connect: then what waits
- * is kept for the next connection.
+ * Lives as long as its connection if the peer connected to us, and as long as the socket if we connect: waiting messages are then kept for the
+ * next connection.
  */
 export class Pipe {
-  /** The other end, as the socket names it; a router learns it with the first connection. */
+  /** The other end, as the socket names it. A router learns it from the first connection. */
   peer: Peer | undefined;
-  /** True when it outlives its connections. */
+  /** True if it outlives its connections. */
   readonly lasting: boolean;
-  /** Connections that announced the routing id of this one, in the order in which they came: they wait until it is free. */
+  /** Connections that announced the same routing id, in order of arrival. They wait until it is free. */
   rivals = new Set<Connection>();
-  /** The dealer's: its place among those with room; -1 for none. */
+  /** For the dealer: index among the pipes with room; -1 for none. */
   place = -1;
   readonly #limits: PipeLimits;
   #waiting = new Fifo<readonly Uint8Array[]>();
@@ -45,7 +45,7 @@ export class Pipe {
   #bytes = 0;
   #writing = 0;
   #writingBytes = 0;
-  /** Long bodies that are being written. */
+  /** Long bodies being written. */
   #bodies: Uint8Array[] = [];
 
   constructor(lasting: boolean, limits: PipeLimits, peer?: Peer) {
@@ -59,7 +59,7 @@ export class Pipe {
     return this.#bytes;
   }
 
-  /** The connection there is now. */
+  /** The current connection. */
   get link(): Connection | undefined {
     return this.#link;
   }
@@ -82,23 +82,23 @@ export class Pipe {
     return this.#waiting.length > 0;
   }
 
-  /** Gives it a connection. */
+  /** Attaches a connection. */
   attach(link: Connection): void {
     this.#link = link;
     if (this.isWaiting) link.wake();
   }
 
-  /** The connection is over; what was being written is lost with it. */
+  /** The connection has ended; a message being written is lost with it. */
   detach(): void {
     this.#link = undefined;
-    // Perhaps the system still reads them.
+    // The system may still be reading them.
     this.#bodies = [];
     this.landed();
-    // What waits is never sent.
+    // Waiting messages will never be sent.
     if (!this.lasting) this.#empty();
   }
 
-  /** Its connection was cut, and will be over in a moment: what was on its way is lost. Returns how many bytes. Not of one that is lasting. */
+  /** Its connection was cut and ends soon: drops the outgoing messages. Returns their bytes. Not for a lasting pipe. */
   abandon(): number {
     const bytes = this.#bytes;
     this.#bodies = [];
@@ -113,7 +113,7 @@ export class Pipe {
     this.#count(-this.#bytes, -length);
   }
 
-  /** Takes a message over. Only while {@link hasRoom}. */
+  /** Accepts a message. Only while {@link hasRoom}. */
   push(frames: readonly Uint8Array[]): void {
     let bytes = 0;
     for (const frame of frames) {
@@ -121,12 +121,12 @@ export class Pipe {
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
     this.#count(bytes, 1);
-    // Where nothing can be written, or the last write is not over, what comes now waits for a while: not together with what came beside it.
+    // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
     this.#waiting.push(this.#writing > 0 || this.#link === undefined ? compacted(frames) : frames);
     this.#link?.wake();
   }
 
-  /** The messages of the next write, up to about so many bytes; at least one, if any waits. They take up room until {@link landed}. */
+  /** Takes the messages of the next write, up to about `maxBytes`; at least one if any wait. They occupy room until {@link landed}. */
   take(bytes: number): (readonly Uint8Array[])[] {
     const batch: (readonly Uint8Array[])[] = [];
     while (this.#writingBytes < bytes) {
@@ -142,14 +142,14 @@ export class Pipe {
     return batch;
   }
 
-  /** There is a second copy of what was taken, until {@link landed}. */
+  /** A second copy of the taken messages exists until {@link landed}. */
   charge(): void {
     const bytes = this.#writingBytes;
     this.#writingBytes += bytes;
     this.#count(bytes, 0);
   }
 
-  /** What was taken has been written, or is lost: its room is free. */
+  /** The taken messages were written or lost: frees their room. */
   landed(): void {
     this.#count(-this.#writingBytes, -this.#writing);
     this.#writing = this.#writingBytes = 0;

@@ -17,7 +17,7 @@ import { TestPeer } from './test/test-peer.js';
 const TCP = 'tcp://127.0.0.1:*';
 /** PING without a time-to-live. */
 const PING = '04070450494e470000';
-/** The discard port, where nobody listens. */
+/** The discard port, where no process listens. */
 const NOBODY = 'tcp://127.0.0.1:9';
 
 let opened: { close(): unknown }[] = [];
@@ -27,7 +27,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** A transport and the failures it told of. */
+/** A transport, and the failures it reported. */
 function observed(options: ZmtpOptions = {}) {
   const failures: ConnectionFailure[] = [];
   const waiting: (() => void)[] = [];
@@ -58,7 +58,7 @@ function kept<Port extends { close(): unknown }>(port: Port): Port {
   return port;
 }
 
-/** A connection that says what it is told, and what it hears until it is closed. */
+/** A connection that sends what it is told, and the bytes it receives until it is closed. */
 function stranger(endpoint: string, ...hex: readonly string[]) {
   const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -72,7 +72,7 @@ function stranger(endpoint: string, ...hex: readonly string[]) {
   return { socket, closed };
 }
 
-/** Somebody who accepts connections and never says a word. */
+/** A server that accepts connections and never sends anything. */
 async function mute(): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
@@ -86,7 +86,7 @@ async function mute(): Promise<string> {
   return `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Resolves when the socket is told this. */
+/** Resolves when the socket receives this. */
 function hears(socket: Socket, text: string): Promise<void> {
   let heard = '';
   return new Promise((resolve) => {
@@ -104,12 +104,12 @@ function addresses(): string[] {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('a peer that does not behave', () => {
+describe('a misbehaving peer', () => {
   it.each([
     ['speaks another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n').toString('hex'), 'not-zmtp'],
     ['sends a message before READY', LIBZMQ.greeting + wire('x'), 'malformed'],
-    ['breaks off a frame that is too large', `${LIBZMQ.greeting}${LIBZMQ.ready}02ffffffffffffffff`, 'too-large'],
-  ])('is cut when it %s, and told of', async (_, hex, code) => {
+    ['begins a frame that is too large', `${LIBZMQ.greeting}${LIBZMQ.ready}02ffffffffffffffff`, 'too-large'],
+  ])('is cut and reported when it %s', async (_, hex, code) => {
     const { failures, failed, router } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
@@ -118,19 +118,19 @@ describe('a peer that does not behave', () => {
     expect(failures).toMatchObject([{ endpoint: TCP, code }]);
   });
 
-  it('is told why by ERROR when its socket type is wrong', async () => {
+  it('gets the reason in ERROR if its socket type is wrong', async () => {
     const { router } = observed();
     const endpoint = await router().bind(TCP);
     const ready = LIBZMQ.ready.replace('064445414c4552', '06524555494c45');
     expect(await stranger(endpoint, LIBZMQ.greeting, ready).closed).toContain('ERROR');
   });
 
-  it('is cut when the handshake takes too long, whether it came to us or we to it', async () => {
+  it('is cut when the handshake takes too long, whichever side connected', async () => {
     const clock = new ManualClock();
     const { failures, failed, router, dealer } = observed({ clock, handshakeTimeoutMs: 500 });
     const port = router();
     const { closed, socket } = stranger(await port.bind(TCP), LIBZMQ.greeting);
-    // The router has read the greeting when its own READY comes.
+    // The router has read the greeting when its READY arrives.
     await hears(socket, 'READY');
     dealer().connect(await mute());
     clock.advanceTo(499);
@@ -158,7 +158,7 @@ describe('a peer that does not behave', () => {
     expect((await station.message(0)).text).toBe('hello');
   });
 
-  it('finds no more connections than there may be', async () => {
+  it('cannot exceed the limit of connections', async () => {
     const transport = new ZmtpTransport({ connectionsMax: 2 });
     const port = kept(transport.router({ lingerMs: 0 }));
     const endpoint = await port.bind(TCP);
@@ -212,7 +212,7 @@ describe('an endpoint', () => {
 });
 
 describe('a connection that fails', () => {
-  it('is made again after growing pauses, and each failure is told', async () => {
+  it('is made again after growing pauses, and each failure is reported', async () => {
     const clock = new ManualClock();
     const entropy = { wallMicros: () => 0, uuid: randomUUID, random: () => 0.5 };
     const { failures, failed, dealer } = observed({ clock, entropy, reconnectMinMs: 100, reconnectMaxMs: 300 });
@@ -253,11 +253,11 @@ describe('messages of one turn', () => {
   it.each([
     ['PINGs', PING],
     ['PONGs', '040504504f4e47'],
-    ['commands that nobody knows', '04040248454c'],
-    ['messages that are rejected', wire('1', '2')],
+    ['unknown commands', '04040248454c'],
+    ['rejected messages', wire('1', '2')],
   ])('let others have their turn in a flood of %s', async (_, hex) => {
     let now = 0;
-    // Each look takes time: a turn ends after so many of them.
+    // Each reading of the clock takes time, so a turn ends after a few.
     const clock: Clock = { now: () => (now += 0.25), at: (time, callback) => systemClock.at(time, callback) };
     const { router } = observed({ clock, pollUs: 0 });
     const port = router({ maxMessageFrames: 1, connectionHeartbeatMs: 0 });
@@ -274,11 +274,11 @@ describe('messages of one turn', () => {
       stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready.replace(/37$/, `3${name}`), hex.repeat(10_000), wire('end'));
     await station.received(2);
     running = false;
-    // 16 of them per look, 8 looks per turn, while messages come and when who waited reads on.
+    // 16 of them per clock reading, 8 readings per turn: while messages arrive and when waiting readers resume.
     expect(turns).toBeGreaterThan(20_000 / (16 * 8 * 2));
   });
 
-  it('that are many let others have their turn', async () => {
+  it('let others have their turn, however many there are', async () => {
     const clock = new ManualClock();
     const { router } = observed({ clock });
     const port = router();
@@ -306,7 +306,7 @@ describe('messages of one turn', () => {
 });
 
 describe('a routing id that is taken', () => {
-  it('becomes free when its holder leaves: who waits for it has it then, and what it said is heard', async () => {
+  it('becomes free when its holder leaves: the waiting peer gets it, and its messages are delivered', async () => {
     const { router, dealer } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
@@ -325,7 +325,7 @@ describe('a routing id that is taken', () => {
     await hears(socket, 'for the second');
   });
 
-  it.each([true, false])('is asked for by many in turn, with handover: %s', async (handover) => {
+  it.each([true, false])('passes through many peers in turn, with handover: %s', async (handover) => {
     const { router } = observed();
     const port = router({ handover });
     const endpoint = await port.bind(TCP);
@@ -344,7 +344,7 @@ describe('a routing id that is taken', () => {
     expect(station.texts).toEqual(['1', '2', '3']);
   });
 
-  it('has each of many wait once only, however many holders leave before it', async () => {
+  it('makes each of many peers wait once only, however many holders leave before it', async () => {
     const waits = vi.spyOn(Connection.prototype, 'wait');
     onTestFinished(() => waits.mockRestore());
     const { router } = observed();
@@ -367,7 +367,7 @@ describe('a routing id that is taken', () => {
     expect(waits).toHaveBeenCalledTimes(names.length - 1);
   });
 
-  it('stays with a holder that lives, whoever asks for it, with handover as well', async () => {
+  it('stays with a live holder, whoever asks for it, even with handover', async () => {
     const { router, dealer, failures } = observed();
     const quick = { connectionHeartbeatMs: 100, connectionTimeoutMs: 100 };
     const port = router({ ...quick, handover: true });
@@ -382,7 +382,7 @@ describe('a routing id that is taken', () => {
     newcomer.connect(relay.endpoint);
     const second = new TestPeer(newcomer);
     second.tell('second');
-    // Silence would have been noticed twice by now.
+    // Silence would have been detected twice by now.
     await relay.says('there', 'PONG', 4);
     first.tell('still here');
     await station.received(2);
@@ -392,7 +392,7 @@ describe('a routing id that is taken', () => {
     expect([station.texts[2], station.gone]).toEqual(['second', ['twin']]);
   });
 
-  it('is taken over with handover from a holder that is silent, and its end is told before the newcomer is heard', async () => {
+  it('is handed over from a silent holder, whose end is reported before the newcomer’s messages', async () => {
     const { router, failures } = observed();
     const port = router({ handover: true, connectionHeartbeatMs: 60_000 });
     const silent = router({ handover: true, connectionHeartbeatMs: 100, connectionTimeoutMs: 60_000 });
@@ -416,7 +416,7 @@ describe('a routing id that is taken', () => {
 });
 
 describe('a port that is paused', () => {
-  it('answers PING, holds messages back, and delivers them in order before it tells that the peer is gone', async () => {
+  it('answers PING, holds messages back, and delivers them in order before it reports that the peer is gone', async () => {
     const { router } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
@@ -469,8 +469,8 @@ describe('a port that is closed', () => {
   });
 
   it.each([
-    ['hands over what was sent in the same turn, if its linger is 0', undefined, ['bye']],
-    ['discards that as well, if it is closed with a linger of 0', { lingerMs: 0 }, []],
+    ['delivers what was sent in the same turn, if its linger is 0', undefined, ['bye']],
+    ['discards that too, if it is closed with a linger of 0', { lingerMs: 0 }, []],
   ])('%s', async (_, options, expected) => {
     const { router, dealer } = observed();
     const port = router();
@@ -490,7 +490,7 @@ describe('a port that is closed', () => {
     expect(stations.map(({ texts }) => texts)).toEqual([expected, expected]);
   });
 
-  it('has handed over what waited for a connection that came only then', async () => {
+  it('delivers what waited for a connection that was made only then', async () => {
     const { router, dealer } = observed({ reconnectMinMs: 5, reconnectMaxMs: 5 });
     const endpoint = await ownEndpoint();
     const early = dealer({ lingerMs: 60_000 });

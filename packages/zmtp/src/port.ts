@@ -1,4 +1,4 @@
-/** What routers and dealers have in common: the outbox, and what the listener hears. */
+/** What routers and dealers share: the outbox and the listener's notifications. */
 import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } from '@proj/transport';
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
@@ -8,7 +8,7 @@ import { giveBack } from './fast.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './world.js';
 
-/** Base of the two socket kinds that both send and receive. */
+/** Base of the two socket types that both send and receive. */
 export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   protected readonly outbox: Outbox;
   readonly #outboxHost: OutboxHost;
@@ -27,9 +27,9 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     this.outbox = new Outbox(options, this.#outboxHost);
   }
 
-  /** Hands a message to a pipe, if there is one with room. */
+  /** Puts a message into a pipe with room, if there is one. */
   protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
-  /** Nothing more is sent from the outbox. */
+  /** The outbox sends nothing more. */
   protected onSendingEnds(): void {}
 
   get pending(): number {
@@ -49,19 +49,19 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   }
 
   start(listener: PortListener): void {
-    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    if (this.#listener !== undefined) throw new Error('start: the port was already started');
     this.#listener = listener;
     this.#outboxHost.onSent = this.sentTo(listener);
     this.begin();
   }
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
-    if (this.#listener === undefined) throw new Error('send: the port was not started');
+    if (this.#listener === undefined) throw new Error('send: call start() first');
     this.outbox.send(peer, frames);
   }
 
   release(frames: readonly Uint8Array[]): void {
-    // They may be among what waits; then they are left to the garbage collector.
+    // They may still be waiting here; then the garbage collector frees them.
     if (this.outbox.pending === 0) giveBack(frames);
   }
 
@@ -89,7 +89,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     this.onSendingEnds();
   }
 
-  /** How the listener hears what was sent. */
+  /** How the listener learns what was sent. */
   protected sentTo(listener: PortListener): OutboxHost['onSent'] {
     return listener.onSent?.bind(listener);
   }
@@ -99,19 +99,19 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     this.#hearing()?.onPeerCame?.(peer);
   }
 
-  /** Tells the listener that a peer is gone, after what was parked for it. */
+  /** Reports that a peer is gone, after the messages parked for it. */
   protected reportGone(peer: Peer): void {
     this.outbox.forget(peer);
     this.#hearing()?.onPeerGone(peer);
   }
 
-  /** The listener, until `close` was called. */
+  /** The listener, until `close` is called. */
   #hearing(): PortListener | undefined {
     return this.isClosing ? undefined : this.#listener;
   }
 }
 
-/** The peer with the key that it proved to own, if any. */
+/** The peer, with its proven key if any. */
 export function withKey(peer: Peer, publicKey: Uint8Array | undefined): Peer {
   return publicKey === undefined ? peer : { ...peer, publicKey };
 }

@@ -1,4 +1,7 @@
-/** {@link Primitives} of this machine: Curve25519 and randomness of OpenSSL through `node:crypto`, XSalsa20-Poly1305 of libsodium or `@noble/ciphers`. */
+/**
+ * {@link Primitives} of this machine: Curve25519 and randomness from OpenSSL through `node:crypto`, XSalsa20-Poly1305 from libsodium or
+ * `@noble/ciphers`.
+ */
 import {
   createPrivateKey,
   createPublicKey,
@@ -16,7 +19,7 @@ import { KEY_BYTES } from './engine/primitives.js';
 import type { KeyPair, Primitives } from './engine/primitives.js';
 import { isOn } from './fast/switch.js';
 
-/** A private key of X25519 in DER up to the key itself: RFC 8410. */
+/** DER prefix of an X25519 private key: RFC 8410. */
 const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 /** "expand 32-byte k" */
 const SIGMA = new Uint32Array(new Uint8Array(Buffer.from('expand 32-byte k', 'latin1')).buffer);
@@ -25,7 +28,7 @@ const NO_INPUT = new Uint32Array(4);
 let boxes = nobleBoxes;
 let loading: Promise<void> | undefined;
 
-/** Loads libsodium, which makes boxes from then on; until then, and where there is no WebAssembly, `@noble/ciphers` makes them. */
+/** Loads libsodium for boxes. Until it is loaded, and without WebAssembly, `@noble/ciphers` makes them. */
 export function loadBoxes(): Promise<void> {
   if (!isOn('sodium')) return Promise.resolve();
   return (loading ??= loadSodium().then((loaded) => {
@@ -33,7 +36,7 @@ export function loadBoxes(): Promise<void> {
   }));
 }
 
-/** The pair of these raw keys. Throws what OpenSSL throws for keys that are none. */
+/** The key pair for these raw keys. Throws OpenSSL's error for invalid keys. */
 export function pairOf({ publicKey, secretKey }: CurveKeys): KeyPair {
   const der = Buffer.concat([PKCS8, secretKey]);
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
@@ -63,7 +66,7 @@ function pair(publicKey: Uint8Array, privateKey: KeyObject): KeyPair {
       const secret = shared(privateKey, theirs);
       if (secret === undefined) return undefined;
       const key = new Uint32Array(KEY_BYTES / 4);
-      // A copy: the words must lie at a multiple of four.
+      // A copy, because the words must be aligned to four bytes.
       const words = new Uint32Array(new Uint8Array(secret).buffer);
       hsalsa(SIGMA, words, NO_INPUT, key);
       words.fill(0);
@@ -73,7 +76,7 @@ function pair(publicKey: Uint8Array, privateKey: KeyObject): KeyPair {
   };
 }
 
-/** OpenSSL refuses points of small order, as it should. */
+/** OpenSSL rejects points of small order, as it should. */
 function shared(privateKey: KeyObject, theirs: Uint8Array): Buffer | undefined {
   try {
     const x = Buffer.from(theirs).toString('base64url');

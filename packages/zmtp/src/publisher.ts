@@ -1,4 +1,4 @@
-/** The PUB and XPUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
+/** The PUB and XPUB of 29/PUBSUB: sends each message to its subscribers, and drops it for those that do not read. */
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '@proj/transport';
 import { assertFrames, Fifo } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
@@ -9,20 +9,20 @@ import { ZmtpSocket } from './socket.js';
 import type { Reading } from './turn.js';
 import type { World } from './world.js';
 
-/** What a subscription costs beside its bytes. */
+/** Overhead of a subscription besides its bytes. */
 const SUBSCRIPTION_BYTES = 64;
 /** Subscriptions of those who are gone that are taken back in one turn: a millisecond. */
 const FORGOTTEN_PER_TURN = 512;
 
-/** One connection and what it asked for. */
+/** One connection and its subscriptions. */
 class Subscriber {
   readonly pipe: Pipe;
-  /** The key it proved to have, if any. */
+  /** The proven key, if any. */
   readonly peer: Pick<Peer, 'publicKey'>;
   /** Prefixes as Latin-1. */
   readonly prefixes = new Set<string>();
   bytes = 0;
-  /** The last message that was for it. */
+  /** The last message sent to it. */
   round = 0;
   isGone = false;
 
@@ -55,7 +55,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
     assertFrames(frames);
     if (this.isClosing) return;
-    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    if (this.#listener === undefined) throw new Error('publish: call start() first');
     this.#round++;
     this.#frames = frames;
     this.#mayHear = mayHear;
@@ -69,7 +69,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
     link.join(pipe);
   }
 
-  /** A prefix counts once, as with libzmq, whose subscribers repeat it and take it back once. */
+  /** A prefix counts once per connection, as with libzmq, whose subscribers repeat SUBSCRIBE but send CANCEL once. */
   override onSubscription(link: Connection, prefix: Uint8Array, wanted: boolean): void {
     const subscriber = link.pipe && this.#subscribers.get(link.pipe);
     if (subscriber === undefined) return;
@@ -81,7 +81,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
       subscriber.bytes -= bytes;
       if (this.#prefixes.remove(prefix, subscriber)) this.#tell(prefix, false);
     } else if (subscriber.bytes + bytes > this.world.subscriptionBytesMax) {
-      const text = `more subscriptions than ${this.world.subscriptionBytesMax} bytes`;
+      const text = `subscriptions take more than ${this.world.subscriptionBytesMax} bytes`;
       link.cut({ code: 'too-large', text });
     } else {
       subscriber.prefixes.add(key);

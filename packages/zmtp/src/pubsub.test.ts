@@ -38,7 +38,7 @@ function kept<One extends { close(): unknown }>(one: One): One {
   return one;
 }
 
-/** A publisher that says the same again and again until it is told that it was heard. */
+/** A publisher that repeats a message until it arrived. */
 async function publisher(options: PortOptions, transport = new ZmtpTransport()) {
   const port = kept(transport.publisher({ lingerMs: 0, ...options }));
   const endpoint = await port.bind(TCP);
@@ -53,7 +53,7 @@ function fail(error: Error): never {
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
-/** Acts until the condition holds: a subscription takes its time to arrive. */
+/** Repeats an action until the condition holds: a subscription takes time to arrive. */
 async function repeat(action: () => unknown, condition: () => boolean): Promise<void> {
   while (!condition()) {
     await action();
@@ -61,7 +61,7 @@ async function repeat(action: () => unknown, condition: () => boolean): Promise<
   }
 }
 
-/** What a socket of libzmq reads, as texts. */
+/** The messages that a libzmq socket receives, as texts. */
 function reading(socket: zmq.Subscriber): string[] {
   const texts: string[] = [];
   void (async () => {
@@ -84,7 +84,7 @@ describe.runIf(HAS_LIBZMQ).each([
   ['NULL', NULL_SIDES],
   ['CURVE', CURVE_SIDES],
 ] as const)('with libzmq and %s', (_, { serve, call, theirServer, theirClient }) => {
-  it('a SUB hears our publisher, and no more of what it took back', async () => {
+  it('a SUB receives from our publisher, until it cancels a subscription', async () => {
     const { endpoint, publish } = await publisher(serve);
     const theirs = kept(new zmq.Subscriber({ linger: 0, ...theirClient }));
     theirs.connect(endpoint);
@@ -109,7 +109,7 @@ describe.runIf(HAS_LIBZMQ).each([
     expect(heard.filter((text) => !text.endsWith('?'))).toEqual(['a|1', 'd|3']);
   });
 
-  it.each(['PUB', 'XPUB'])('a subscriber hears a %s, and is heard when it subscribes', async (kind) => {
+  it.each(['PUB', 'XPUB'])('a subscriber receives from a %s, which gets its subscription', async (kind) => {
     const options = { linger: 0, ...theirServer };
     const theirs = kept(kind === 'PUB' ? new zmq.Publisher(options) : new zmq.XPublisher(options));
     await theirs.bind(TCP);
@@ -139,7 +139,7 @@ describe('a publisher', () => {
   const GREETING_3_0 = LIBZMQ.greeting.replace('0301', '0300');
   const READY_SUB = '04190552454144590b536f636b65742d5479706500000003535542';
 
-  /** A subscriber that is made of bytes. */
+  /** A subscriber made of raw bytes. */
   function raw(
     endpoint: string,
     ...hex: readonly string[]
@@ -153,7 +153,7 @@ describe('a publisher', () => {
     return { socket, heard: () => heard, ended: new Promise((resolve) => socket.once('close', () => resolve())) };
   }
 
-  it('takes subscriptions of ZMTP 3.0 as messages, and of 3.1 as commands', async () => {
+  it('accepts subscriptions as messages from ZMTP 3.0 and as commands from 3.1', async () => {
     const { endpoint, publish } = await publisher({});
     const old = raw(endpoint, GREETING_3_0, READY_SUB, wire('\x01a'), wire('\x01b'), wire('\0b'));
     const recent = raw(endpoint, LIBZMQ.greeting, READY_SUB, '040b09535542534352494245', '61');
@@ -168,7 +168,7 @@ describe('a publisher', () => {
     expect([old.heard().includes('no'), recent.heard().includes('no')]).toEqual([false, false]);
   });
 
-  it('cuts a connection that subscribes to more than it may, and tells why', async () => {
+  it('cuts a connection that exceeds the limit of subscriptions, and reports why', async () => {
     const failures: string[] = [];
     const transport = new ZmtpTransport({
       subscriptionBytesMax: 200,
@@ -183,7 +183,7 @@ describe('a publisher', () => {
     );
     const greedy = raw(endpoint, LIBZMQ.greeting, READY_SUB, ...['a', 'b', 'c', 'd'].map((one) => wire(`\x01${one}`)));
     await greedy.ended;
-    expect(failures).toEqual(['too-large: more subscriptions than 200 bytes']);
+    expect(failures).toEqual(['too-large: subscriptions take more than 200 bytes']);
   });
 
   it('takes back what somebody asked for who is gone, and no more than 512 prefixes in a turn', async () => {

@@ -1,12 +1,12 @@
-/** The part of one socket in the memory budget of the process, and which connections it cuts when memory is short: docs/adr/0026-one-budget-of-memory.md. */
+/** One socket's part in the process's memory budget, and which connections it cuts when memory is short: docs/adr/0026-one-budget-of-memory.md. */
 import type { MemoryBudget, MemoryLevel } from '@proj/transport';
 import type { Connection } from './connection.js';
 import type { Incoming } from './incoming.js';
 import type { Watch } from './watch.js';
 
-/** What an idle connection occupies: a socket of node:net, the engine of ZMTP, and the memory of its last bytes. */
+/** Memory of an idle connection: a node:net socket, the ZMTP engine, and its last received bytes. */
 export const CONNECTION_BYTES = 2 ** 14;
-/** A peer stands still when a write to it takes longer than this, or nothing comes of its message for so long. Milliseconds. */
+/** A peer stands still when a write to it takes longer than this, or its unfinished message has not grown for this long. Milliseconds. */
 const STILL_MS = 1000;
 
 /** The socket. */
@@ -14,7 +14,7 @@ export interface ReliefHost {
   readonly watch: Watch;
   readonly incoming: Incoming;
   readonly heldBytes: number;
-  /** Bytes that wait for the peer of this connection elsewhere than in its pipe. */
+  /** Bytes waiting for the peer of this connection outside its pipe. */
   waitingFor(link: Connection): number;
 }
 
@@ -39,7 +39,7 @@ export class Relief {
     });
   }
 
-  /** True while memory is full: then nothing is read. */
+  /** True while memory is full: nothing is read. */
   get isHalted(): boolean {
     return this.#isHalted;
   }
@@ -49,7 +49,7 @@ export class Relief {
     this.#leave?.();
   }
 
-  /** Cuts peers that do not read, and then those whose messages do not come to an end. */
+  /** Cuts peers that do not read, and then those with unfinished messages. */
   #relieve(bytes: number, level: 'tight' | 'full'): number {
     const { watch, incoming } = this.#host;
     const now = watch.now();
@@ -73,8 +73,8 @@ export class Relief {
 }
 
 /**
- * Connections with most unread output first, weighed by how long the peer has read nothing of it: a peer that is sent much and reads comes after
- * one that is sent less and does not. While memory is `tight`, only peers that stand still.
+ * Connections with the most unread output first, weighted by how long the peer has read nothing: a peer that gets much and reads comes after one
+ * that gets less and does not. While memory is `tight`, only stalled peers.
  */
 export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSince'>>(
   links: Iterable<Slow>,

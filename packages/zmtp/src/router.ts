@@ -1,4 +1,4 @@
-/** The ROUTER of 28/REQREP: names its peers by routing ids and sends each message to the one that is named. */
+/** The ROUTER of 28/REQREP: names its peers by routing ids and sends each message to the named peer. */
 import type { Peer } from '@proj/transport';
 import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
@@ -16,7 +16,7 @@ export class RouterPort extends ZmtpPort {
 
   constructor(world: World, options: ResolvedPortOptions) {
     super(world, options, 'ROUTER');
-    // Anywhere, so that a peer of an earlier socket is not taken for one of this.
+    // Starts at a random number, so that a peer of an earlier socket is not mistaken for one of this socket.
     this.#lastId = Math.floor(world.entropy.random() * TWO_TO_32);
   }
 
@@ -51,7 +51,7 @@ export class RouterPort extends ZmtpPort {
     else if (pipe.peer !== undefined) this.#forget(pipe, pipe.peer);
   }
 
-  /** Gives the connection the routing id it asks for, or has it wait for that. */
+  /** Assigns the routing id that the connection asks for, or makes it wait. */
   #admit(link: Connection, peer: Peer, rivals?: Set<Connection>): void {
     const holder = this.#pipes.get(peer.key);
     if (holder !== undefined) {
@@ -66,7 +66,7 @@ export class RouterPort extends ZmtpPort {
     link.join(pipe);
   }
 
-  /** The routing id is free: who waits for it has it next, those with the key of the last holder first. */
+  /** The routing id is free: gives it to the next waiting connection, preferring those with the last holder's key. */
   #forget(pipe: Pipe, peer: Peer): void {
     this.#pipes.delete(peer.key);
     this.reportGone(peer);
@@ -75,20 +75,20 @@ export class RouterPort extends ZmtpPort {
     if (next === undefined) return;
     const heritage = next.claim?.peer ?? peer;
     rivals.delete(next);
-    // The others wait on as they are: of thousands who claim one id, each end of a holder would else move all.
+    // The others keep their queue. If thousands claim one id, moving them all each time a holder ends would be quadratic.
     this.#admit(next, heritage, rivals);
     const holder = this.#pipes.get(peer.key);
     const rival = holder?.rivals === rivals ? heir(rivals, heritage)?.claim?.peer : undefined;
     if (holder !== undefined && rival !== undefined) this.#contest(holder, rival);
   }
 
-  /** Somebody else claims the id of this holder, which loses it if it does not answer a probe. */
+  /** Another connection claims this holder's id. The holder loses it if it does not answer a probe. */
   #contest(holder: Pipe, peer: Peer): void {
-    // What the socket connected to itself cannot be taken away, nor what belongs to somebody with another key.
+    // An endpoint that the socket connected to cannot lose its id, nor can a holder with another key.
     if (this.options.handover && !holder.lasting && sameKey(holder.peer, peer)) holder.link?.probe();
   }
 
-  /** 0x00 and four bytes, as libzmq makes them. */
+  /** 0x00 and four bytes, as in libzmq. */
   #automatic(): Peer {
     for (;;) {
       this.#lastId = (this.#lastId + 1) % TWO_TO_32;
@@ -100,7 +100,7 @@ export class RouterPort extends ZmtpPort {
   }
 }
 
-/** The first of those who wait with the key of this peer, else the first. */
+/** The first waiting connection with this peer's key, or else the first. */
 function heir(rivals: ReadonlySet<Connection>, peer: Peer): Connection | undefined {
   let first: Connection | undefined;
   for (const link of rivals) {

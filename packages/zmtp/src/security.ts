@@ -1,4 +1,4 @@
-/** The security mechanism that the options of a socket and of its transport ask for. */
+/** Chooses the security mechanism from the options of a socket and its transport. */
 import { ProjError } from '@proj/transport';
 import type { CurveOptions } from '@proj/transport';
 import type * as Curve from './curve-security.js';
@@ -10,7 +10,7 @@ import type { PlainOptions } from './engine/plain.js';
 let loading: Promise<void> | undefined;
 let loaded: typeof Curve | undefined;
 
-/** Makes CURVE available to sockets, with the fastest ciphers that run here. Idempotent; rejects with `UNAVAILABLE`, and may be tried again. */
+/** Loads CURVE with the fastest ciphers that run here. Idempotent; rejects with `UNAVAILABLE` and may be retried. */
 export function loadCurve(): Promise<void> {
   return (loading ??= load().catch((cause: unknown) => {
     loading = undefined;
@@ -24,13 +24,14 @@ async function load(): Promise<void> {
   loaded = module;
 }
 
-/** CURVE where the socket has it, else PLAIN where the transport has it, else `undefined` for NULL. Throws `UNAVAILABLE` before {@link loadCurve}. */
+/** CURVE if the socket has it, else PLAIN if the transport has it, else `undefined` for NULL. Throws `UNAVAILABLE` before {@link loadCurve}. */
 export function securityOf(
   options: CurveOptions | undefined,
   fallback: PlainOptions | undefined,
   allocate: Allocate,
 ): Security | undefined {
   if (options === undefined) return fallback && plain(fallback);
-  if (loaded === undefined) throw new ProjError('UNAVAILABLE', 'sockets with CURVE can be opened only after load()');
+  if (loaded === undefined)
+    throw new ProjError('UNAVAILABLE', 'CURVE is not loaded; await load() before you open a socket with CURVE');
   return loaded.curveSecurity(options, allocate);
 }

@@ -1,4 +1,4 @@
-/** What all sockets over ZMTP have in common: binding, connecting, their connections, refused handshakes, closing. */
+/** What all ZMTP sockets share: binding, connecting, connections, refused handshakes, closing. */
 import type { BackoffOptions } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { HandshakeRefusal, MemoryBudget, RejectReason } from '@proj/transport';
@@ -26,7 +26,7 @@ import type { Watch } from './watch.js';
 import type { Wire } from './wire.js';
 import type { World } from './world.js';
 
-/** How much larger than a message a frame may be: up to there it is skipped and rejected, beyond it the connection is cut. */
+/** How much larger than a message a frame may be. Up to this size it is skipped and rejected; beyond it the connection is cut. */
 const FRAME_OVERHEAD = 1024;
 
 /** Base of all socket kinds. */
@@ -40,14 +40,14 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
   readonly memory: MemoryBudget | undefined;
   protected readonly world: World;
   protected readonly options: ResolvedPortOptions;
-  /** For pipes whose peers may all be slow, or mean to be. */
+  /** For pipes whose peers may all be slow, or malicious. */
   protected readonly pipeLimits: PipeLimits & { readonly outgoing: Outgoing };
   readonly #listeners: Listeners;
   readonly #connectors: Connector[] = [];
-  /** Each connection and the endpoint of ours it belongs to. */
+  /** Each connection and the local endpoint it belongs to. */
   readonly #links = new Map<Connection, string>();
   readonly #relief: Relief;
-  /** Connections with a message for a listener that does not listen. */
+  /** Connections with a message, while the listener is paused. */
   readonly #held = new Set<Connection>();
   #started = false;
   #paused = false;
@@ -101,16 +101,16 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
   onSubscription(_link: Connection, _prefix: Uint8Array, _wanted: boolean): void {}
   /** As `PortListener.onConnection`. */
   protected onConnection(_reason: string | undefined): void {}
-  /** A pipe for an endpoint to connect to was made. */
+  /** A pipe was created for an endpoint that the socket connects to. */
   protected onPipe(_pipe: Pipe): void {}
-  /** There may be room in this pipe. */
+  /** This pipe may have room. */
   protected onRoom(_pipe: Pipe): void {}
-  /** The connection of this pipe is over. */
+  /** The connection of this pipe has ended. */
   protected onLost(_pipe: Pipe): void {}
-  /** A connection is over, whether or not its handshake was complete. */
+  /** A connection has ended, whether or not its handshake completed. */
   protected onGone(_link: Connection): void {}
 
-  /** `close` was called: resolves, at the latest at the deadline, when nothing more will be put into pipes; `now` drops what waits. */
+  /** `close` was called. Resolves when nothing more will be put into pipes, at the latest at the deadline; `now` drops what is waiting. */
   protected onClosing(_deadline: number, _now: boolean): Promise<void> {
     return Promise.resolve();
   }
@@ -138,7 +138,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
   }
 
   bind(endpoint: string): Promise<string> {
-    // One after the other: a path that was just checked must not be taken by a sister meanwhile.
+    // One after the other: another bind must not take a path that was just checked.
     const bound = this.#setup.then(() => {
       const target = parseEndpoint(endpoint, 'bind');
       this.#assertOpen(endpoint);
@@ -158,7 +158,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
 
   /** Messages may be delivered from now on. */
   protected begin(): void {
-    if (this.#started) throw new Error('start: the port was started before');
+    if (this.#started) throw new Error('start: the port was already started');
     this.#started = true;
     this.#deliverHeld();
   }
@@ -172,7 +172,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
     this.#deliverHeld();
   }
 
-  /** Ends the connections of peers that `authorize` would no longer let in. */
+  /** Ends the connections of peers that `authorize` no longer admits. */
   recheck(): void {
     const { curve } = this.options;
     if (curve?.role !== 'server' || curve.authorize === undefined) return;
@@ -226,7 +226,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
     if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
     const isTold = this.#checkRefused(link, failure);
     if (link.connector !== undefined && !link.met && !isTold)
-      this.onConnection(failure?.text ?? 'the other side hung up');
+      this.onConnection(failure?.text ?? 'the other side closed the connection');
     this.#links.delete(link);
     this.#listeners.forget(link);
     this.#held.delete(link);
@@ -247,7 +247,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
     this.#held.clear();
   }
 
-  /** True for a connection whose end was told as a refusal. */
+  /** True for a connection whose end was reported as a refusal. */
   #checkRefused(link: Connection, failure: Failure | undefined): boolean {
     if (this.options.curve === undefined || this.isClosing || !link.refused) return false;
     const { address } = link;
@@ -262,7 +262,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
 
   #assertOpen(endpoint: string): void {
     if (this.isClosing) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-    if (this.#started) throw new Error(`endpoint ${endpoint}: the port was started before`);
+    if (this.#started) throw new Error(`endpoint ${endpoint}: bind and connect before start()`);
   }
 
   async #close(lingerMs: number, discards: boolean): Promise<void> {
@@ -278,8 +278,8 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
   }
 
   /**
-   * Lets every connection write what waits and end, and cuts those that have not at the deadline. What was sent in this turn leaves with it
-   * however short the linger is, unless the caller wants it discarded: the last words of a drain come right before.
+   * Lets every connection write what is waiting and end; cuts the rest at the deadline. Messages sent in this turn still go out, however short
+   * the linger, unless the caller discards them: a drain sends its last messages right before closing.
    */
   async #finish(deadline: number, discards: boolean): Promise<void> {
     const { clock } = this.world;

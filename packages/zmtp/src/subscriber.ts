@@ -1,4 +1,4 @@
-/** The SUB of 29/PUBSUB: tells every publisher it connects to what it wants, and takes nothing else. */
+/** The SUB of 29/PUBSUB: sends its subscriptions to every publisher it connects to, and receives only. */
 import type { HandshakeRefusal, RejectReason, SubscriberListener, SubscriberPort } from '@proj/transport';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
@@ -9,13 +9,13 @@ import type { World } from './world.js';
 
 /** A subscriber over ZMTP. Peers are PUB and XPUB of ZMTP 3.0 and 3.1. */
 export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
-  /** How often each prefix was asked for; as Latin-1. */
+  /** How often each prefix is subscribed; as Latin-1. */
   readonly #wanted = new Map<string, number>();
   readonly #prefixes = new Prefixes<true>();
-  /** Of each connection that stands: what its publisher does not know yet. What was taken back before it was told leaves no trace. */
+  /** For each established connection, the changes its publisher does not know yet. A subscription canceled before it was sent leaves no trace. */
   readonly #untold = new Map<Connection, Map<string, boolean>>();
   #listener: SubscriberListener | undefined;
-  /** Prefixes that ever fitted. */
+  /** Counts matches; a message is delivered if it increases this. */
   #fits = 0;
 
   constructor(world: World, options: ResolvedPortOptions) {
@@ -45,7 +45,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   }
 
   start(listener: SubscriberListener): void {
-    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    if (this.#listener !== undefined) throw new Error('start: the port was already started');
     this.#listener = listener;
     this.begin();
   }
@@ -99,7 +99,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
     }
   }
 
-  /** Not while something is being written: a publisher that does not read lets nothing pile up but what differs. */
+  /** Waits while a write is under way, so that for a publisher that does not read only the difference piles up. */
   #tell(link: Connection): void {
     const untold = this.#untold.get(link);
     if (untold === undefined || link.writing) return;

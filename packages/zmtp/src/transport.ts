@@ -1,4 +1,4 @@
-/** {@link Transport} over Node's own sockets: ZMTP in TypeScript, no add-on, no thread. */
+/** {@link Transport} over Node's own sockets: ZMTP in TypeScript, without an add-on or a thread. */
 import { availableParallelism } from 'node:os';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
@@ -29,54 +29,57 @@ import { EVENT_LOOP, Turns } from './turn.js';
 import { Watch } from './watch.js';
 import type { World } from './world.js';
 
-/** A connection that came to nothing or ended badly. */
+/** A connection that failed to be made or ended with an error. */
 export interface ConnectionFailure extends Failure {
-  /** The endpoint of ours it belonged to, as it was given to `bind` or `connect`. */
+  /** The local endpoint it belonged to, as given to `bind` or `connect`. */
   readonly endpoint: string;
 }
 
 /** Settings of a {@link ZmtpTransport}. All have defaults. */
 export interface ZmtpOptions {
-  /** From the first byte until the handshake must be complete, connecting included. Milliseconds; default 10,000. */
+  /** Time limit from the first byte to the end of the handshake, including connecting. Milliseconds; default 10,000. */
   readonly handshakeTimeoutMs?: number;
-  /** First pause before connecting again; grows to {@link reconnectMaxMs}. Milliseconds; default 100. */
+  /** First pause before reconnecting; grows to {@link reconnectMaxMs}. Milliseconds; default 100. */
   readonly reconnectMinMs?: number;
-  /** Longest pause before connecting again. Milliseconds; default 2000. */
+  /** Longest pause before reconnecting. Milliseconds; default 2000. */
   readonly reconnectMaxMs?: number;
-  /** Connections that one bound endpoint serves at a time; others are closed at once. Default 65,536. */
+  /** Connections per bound endpoint; more are closed at once. Default 65,536. */
   readonly connectionsMax?: number;
-  /** And of them from one address; others are closed at once. Default: `connectionsMax`. */
+  /** Connections from one address to a socket; more are closed at once. Default: `connectionsMax`. */
   readonly connectionsPerAddressMax?: number;
-  /** Connections that came to one socket and have not completed their handshake; one more, and the oldest is cut. Default 4096. */
+  /** Incoming connections of a socket that are still in their handshake. One more cuts the oldest. Default 4096. */
   readonly handshakesMax?: number;
   /**
-   * What messages that are not complete may hold in all connections of one socket; at least twice the largest message. Beyond it the
-   * connection is cut of whose message nothing came for the longest time. Bytes; default 512 MiB.
+   * Memory of unfinished messages over all connections of a socket; at least twice the largest message. Beyond it, the connection that has been
+   * idle longest is cut. Bytes; default 512 MiB.
    */
   readonly unfinishedMaxBytes?: number;
   /**
-   * What may be on its way out through all connections of one router or publisher: each may hold as much as there is room left, so that who
-   * does not read leaves some to others. What finds no room waits in the port's queue, or is lost by a publisher. Bytes; default 512 MiB.
+   * Outgoing bytes over all connections of a router or publisher. Each connection may hold as much as is left for the others, so one that does
+   * not read cannot take everything. A message without room waits in the port's queue; a publisher drops it. Bytes; default 512 MiB.
    */
   readonly unreadMaxBytes?: number;
-  /** What subscriptions one connection to a publisher may hold: their bytes and 64 for each. More ends it. Default 4 MiB. */
+  /** Memory of one connection's subscriptions at a publisher: their bytes plus 64 each. More ends the connection. Default 4 MiB. */
   readonly subscriptionBytesMax?: number;
-  /** What all of the process may hold for peers: sockets join it, and have a quarter of it at most for connections. Default: each has its own bounds alone. */
+  /**
+   * Bounds everything the process holds for peers. Sockets join it; their connections take a quarter of it at most. Default: each socket has
+   * only its own limits.
+   */
   readonly memory?: MemoryBudget | undefined;
-  /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
+  /** PLAIN on all sockets without CURVE: names and passwords in clear text, for networks you trust. Default: NULL, no authentication. */
   readonly plain?: PlainOptions;
   /**
-   * Whether sockets that connect to one endpoint share a connection there, in lanes, when the other side is this package as well and
-   * allows it. Peers of libzmq are not concerned. Default true.
+   * Whether sockets that connect to one endpoint share a connection (lanes). Requires this package with lanes enabled on the other side; does
+   * not affect libzmq peers. Default true.
    */
   readonly lanes?: boolean;
   /**
-   * So long a transport that others connect to looks for the next message after a lone one, instead of sleeping until it comes: where
-   * messages follow each other closely, and that is measured to bring them sooner. It costs CPU time that is left over, up to all of one
-   * core while lone requests follow each other. Microseconds, at most 10,000, 0 for never; default 200, with one core 0.
+   * How long a binding side polls for the next message after a lone one, instead of sleeping. It polls only while measurements show that this
+   * speeds up messages in close succession, and may use up to one idle core. Microseconds, at most 10,000; 0 for never. Default 200, or 0 with
+   * one core.
    */
   readonly pollUs?: number;
-  /** Called with each connection that failed, also with each refused attempt to connect. Default: nobody is told. */
+  /** Called for each connection that failed, including each refused attempt to connect. Default: no callback. */
   readonly onConnectionFailed?: (failure: ConnectionFailure) => void;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -86,10 +89,10 @@ export interface ZmtpOptions {
 
 const POLL_US = availableParallelism() > 1 ? 200 : 0;
 const POLL_US_MAX = 10_000;
-/** A connection that lasted this long starts the pauses anew. */
+/** A connection that lasted this long resets the pauses. */
 const PROVEN_MS = 1000;
 
-/** Routers, dealers, publishers and subscribers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the mechanisms NULL, PLAIN and CURVE. */
+/** Routers, dealers, publishers and subscribers that speak ZMTP 3.1 and 3.0 over `tcp://` and `ipc://`, with the mechanisms NULL, PLAIN and CURVE. */
 export class ZmtpTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -128,14 +131,14 @@ export class ZmtpTransport implements Transport {
     };
   }
 
-  /** Idle connections hold memory as well: a quarter of the budget at most. */
+  /** Idle connections use memory too: a quarter of the budget at most. */
   #within(limits: ReturnType<typeof limitsOf>): ReturnType<typeof limitsOf> {
     const { maxBytes = Infinity } = this.memory ?? {};
     const most = Math.max(1, Math.floor(maxBytes / 4 / CONNECTION_BYTES));
     return { ...limits, connectionsMax: Math.min(limits.connectionsMax, most) };
   }
 
-  /** CURVE is a module of its own; there is nothing else to load. */
+  /** Only CURVE needs loading; it is a separate module. */
   load({ curve = true }: LoadOptions = {}): Promise<void> {
     return curve ? loadCurve() : Promise.resolve();
   }

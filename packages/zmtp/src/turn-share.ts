@@ -1,11 +1,11 @@
-/** How much of a turn one connection may take, so that others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
+/** How much of a turn one connection may take before others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
 import { SPARSE_MS } from './turn.js';
 import type { Reading, ReadQueue, Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
-/** A chunk may hold thousands of messages: the clock is read after so much work. A message or command is one. */
+/** Work after which the clock is read. A chunk may hold thousands of messages. A message or command is one unit. */
 const WORK_PER_LOOK = 16;
-/** The share of a turn while others wait. */
+/** The share of a turn while others wait. Milliseconds. */
 const WORK_PER_TURN = 64;
 
 /** The share of one connection. */
@@ -15,9 +15,9 @@ export class TurnShare {
   readonly #queue: ReadQueue;
   readonly #reader: Reading;
   #isResting = false;
-  /** Turn in which it read on. */
+  /** The turn in which it read on. */
   #renewedIn = -1;
-  /** Work since the clock was read. */
+  /** Work since the clock was last read. */
   #work = 0;
   /** Work in the turn of this number. */
   #turn = 0;
@@ -26,7 +26,7 @@ export class TurnShare {
   #since = 0;
   #recentWork = 0;
 
-  /** The reader waits in this queue when its share is used up. */
+  /** The queue in which the reader waits when its share is used up. */
   constructor(turns: Turns, watch: Watch, queue: ReadQueue, reader: Reading) {
     this.#turns = turns;
     this.#watch = watch;
@@ -34,12 +34,12 @@ export class TurnShare {
     this.#reader = reader;
   }
 
-  /** True while the reader waits for its next turn, and must deliver nothing. */
+  /** True while the reader waits for its next turn and must deliver nothing. */
   get isResting(): boolean {
     return this.#isResting;
   }
 
-  /** Counts work; enough of it ends the share of this turn. */
+  /** Counts work; enough of it ends this turn's share. */
   spend(work: number): void {
     this.#work += work;
     if (this.#work < WORK_PER_LOOK || this.#isResting) return;
@@ -59,7 +59,7 @@ export class TurnShare {
     if (isOver || (this.#turnWork >= WORK_PER_TURN && this.#turns.isContended)) this.rest();
   }
 
-  /** Ends the share of this turn. A reader that did less than a share lately, and whose last turn was enough, goes before those that keep us busy. */
+  /** Ends this turn's share. A reader that recently did less than a share, and whose last turn was enough, goes before busy ones. */
   rest(): void {
     if (this.#isResting) return;
     this.#isResting = true;

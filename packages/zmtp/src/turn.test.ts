@@ -5,7 +5,7 @@ import { isOn } from './fast/switch.js';
 import { ZmtpTransport } from './transport.js';
 import { ReadGroup, Turns } from './turn.js';
 
-/** Notes what it is told. */
+/** Records its calls. */
 class Noted extends Poller {
   readonly heard: unknown[] = [];
 
@@ -23,7 +23,7 @@ class Noted extends Poller {
 }
 
 describe('turns', () => {
-  it('tell the poller of each in which something came, and of how many', async () => {
+  it('report each turn with messages to the poller, with their number', async () => {
     const poller = new Noted();
     const turns = new Turns(() => 0, poller);
     for (let index = 0; index < 3; index++) turns.isOver(0);
@@ -33,7 +33,7 @@ describe('turns', () => {
     expect(poller.heard).toEqual(['turn', 3, 'turn', 1]);
   });
 
-  it('count those that write, for one chunk may bring something for many', async () => {
+  it('count the writers, since one chunk may hold messages for many', async () => {
     const poller = new Noted();
     const turns = new Turns(() => 0, poller);
     turns.isOver(0);
@@ -44,7 +44,7 @@ describe('turns', () => {
     expect(poller.heard).toEqual(['turn', 2]);
   });
 
-  it.runIf(isOn('polling'))('tell it that others connect to us, once something is bound', async () => {
+  it.runIf(isOn('polling'))('enable polling once a socket binds', async () => {
     const transport = new ZmtpTransport({ pollUs: 0 });
     const serve = vi.spyOn(Poller.prototype, 'serve');
     const [router, dealer] = [transport.router(), transport.dealer()];
@@ -54,7 +54,7 @@ describe('turns', () => {
     await Promise.all([router.close(), dealer.close({ lingerMs: 0 })]);
   });
 
-  it('do not tell it of those in which nothing came', async () => {
+  it('do not report turns without messages', async () => {
     const poller = new Noted();
     const turns = new Turns(() => 0, poller);
     await turns.written();
@@ -62,7 +62,7 @@ describe('turns', () => {
     expect(poller.heard).toEqual([]);
   });
 
-  it('let those read on first that rarely want something, but each fourth time one that keeps us busy', async () => {
+  it('resume occasional readers first, but a busy one every fourth time', async () => {
     const turns = new Turns(() => 0, new Noted());
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
@@ -73,7 +73,7 @@ describe('turns', () => {
     expect(order).toEqual(['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3']);
   });
 
-  it('have no more than four read on in each, for what one reads at once may be long', async () => {
+  it('resume at most four readers each, since one read may be long', async () => {
     const turns = new Turns(() => 0, new Noted());
     const numbers: number[] = [];
     const reader = { onRead: () => void numbers.push(turns.number) };
@@ -82,7 +82,7 @@ describe('turns', () => {
     expect(numbers.map((number) => number - numbers[0]!)).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
   });
 
-  it('are counted, and end for those who read on as for messages that come', async () => {
+  it('are counted, and end for resumed readers as for new messages', async () => {
     let now = 0;
     const turns = new Turns(() => now, new Noted());
     const ended: number[] = [];
@@ -99,7 +99,7 @@ describe('turns', () => {
 });
 
 describe('a group that shares one place in the queue', () => {
-  /** Notes who reads on; `again` has each ask again, as one does whose messages are without end. */
+  /** Records who resumes; `again` makes each ask again, like a reader with endless messages. */
   function crowd(size: number, again: boolean) {
     let now = 0;
     const turns = new Turns(() => now, new Noted());
@@ -119,13 +119,13 @@ describe('a group that shares one place in the queue', () => {
     return { turns, group, order, member, pass };
   }
 
-  it('has all of its members read on, in their order', async () => {
+  it('resumes all of its members, in order', async () => {
     const { turns, order } = crowd(40, false);
     while (turns.isContended) await setImmediate();
     expect(order).toEqual(Array.from({ length: 40 }, (_, number) => `m${number}`));
   });
 
-  it('holds up others no longer than one would, however many it has', async () => {
+  it('holds up others no longer than one reader would, however many members it has', async () => {
     const { turns, order } = crowd(1000, true);
     for (let turn = 0; turn < 10; turn++) await setImmediate();
     const before = order.length;
@@ -134,7 +134,7 @@ describe('a group that shares one place in the queue', () => {
     expect(order.indexOf('other') - before).toBeLessThanOrEqual(4 * 16);
   });
 
-  it('keeps us busy once many of it have read on in a short time, and no more after a while', async () => {
+  it('counts as busy once many members resumed in a short time, and no longer after a while', async () => {
     const { turns, order, group, member, pass } = crowd(1000, true);
     for (let turn = 0; turn < 10; turn++) await setImmediate();
     const other = { onRead: () => void order.push('other') };

@@ -1,67 +1,67 @@
-/** The turns of the event loop: what is done once at the end of each, and how long one may last. */
+/** Turns of the event loop: what runs once at the end of each, and how long each may last. */
 import { Fifo } from '@proj/transport/adapter';
 import type { Loop, Poller } from './fast.js';
 
 /** Something that writes at the end of a turn. */
 export interface Writing {
-  /** Write what this turn brought about. */
+  /** Writes the output of this turn. */
   onWrite(now: number): void;
 }
 
-/** Something that reads on in a later turn. */
+/** Something that resumes reading in a later turn. */
 export interface Reading {
-  /** Deliver what was held back. */
+  /** Delivers what was held back. */
   onRead(now: number): void;
 }
 
-/** A queue of those that wait to read on. */
+/** A queue of readers waiting to resume. */
 export interface ReadQueue {
-  /** Calls `onRead` after those of its kind that asked before. Must not be called again until then. */
+  /** Calls `onRead` after earlier requests of the same kind. Do not call it again before then. */
   readLater(reader: Reading, isSparse: boolean): void;
 }
 
-/** Something that writes for others, after all of them have. */
+/** Something that writes for others, after all of them. */
 export interface Flushing {
-  /** Write what this turn brought about. */
+  /** Writes the output of this turn. */
   onFlush(): void;
 }
 
-/** A reader that did less than its share within this time goes before those that keep us busy. Milliseconds. */
+/** A reader that did less than its share within this time goes before busy ones. Milliseconds. */
 export const SPARSE_MS = 100;
 
-/** Node's event loop. Its clock is not that of the options, which may stand still. */
+/** Node's event loop. Its clock differs from the clock in the options, which may be a manual one. */
 export const EVENT_LOOP: Loop = {
   now: () => performance.now(),
   next: (callback) => void setImmediate(callback),
 };
 
-/** One in so many that read on is of those that keep us busy, at least. */
+/** At least one in this many resumed readers is a busy one. */
 const BUSY_SHARE = 4;
-/** How long a turn delivers messages; then timers and other sockets are next. */
+/** How long a turn delivers messages before timers and other sockets are served. Milliseconds. */
 const MS_PER_TURN = 2;
-/** Most readers in a turn: each may have a long read before the clock is read again. */
+/** Maximum readers per turn: each may do a long read before the clock is read again. */
 const READS_PER_TURN = 4;
 
 /**
- * Lets everybody write at the end of a turn, after all that came in during it: one write per peer instead of many. Then lets those read on whose
- * messages were too many for one turn. Nothing else in the package reaches for the event loop.
+ * Runs all writers at the end of a turn: one write per peer, instead of many. Then resumes readers that had too many messages for one turn. The
+ * only user of the event loop in the package.
  */
 export class Turns implements ReadQueue {
   readonly #now: () => number;
   readonly #poller: Poller | undefined;
   #writers: Writing[] = [];
   #flushers: Flushing[] = [];
-  /** Readers that keep us busy, and those that rarely want something, which go first. */
+  /** Busy readers, and occasional readers, which go first. */
   readonly #busy = new Fifo<Reading>();
   readonly #sparse = new Fifo<Reading>();
   #served = 0;
   #number = 0;
   #armed = false;
   #endsAt = Infinity;
-  /** Connections that were heard in this turn, or more of its messages. */
+  /** Connections that received bytes or continued reading in this turn. */
   #came = 0;
 
-  /** `now` is the clock of all times here. */
+  /** `now` is the clock for all times here. */
   constructor(now: () => number, poller?: Poller) {
     this.#now = now;
     this.#poller = poller;
@@ -72,13 +72,13 @@ export class Turns implements ReadQueue {
     this.#poller?.serve();
   }
 
-  /** Calls `onWrite` at the end of this turn. Must not be called twice for the same turn. */
+  /** Calls `onWrite` at the end of this turn. Call it once per turn. */
   writeLater(writer: Writing): void {
     this.#writers.push(writer);
     this.#arm();
   }
 
-  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Must not be called twice for the same turn. */
+  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Call it once per turn. */
   flushLater(flushing: Flushing): void {
     this.#flushers.push(flushing);
     this.#arm();
@@ -91,7 +91,7 @@ export class Turns implements ReadQueue {
     });
   }
 
-  /** Counts the turns. */
+  /** The number of the current turn. */
   get number(): number {
     return this.#number;
   }
@@ -106,7 +106,7 @@ export class Turns implements ReadQueue {
     this.#arm();
   }
 
-  /** True when this turn has delivered messages for long enough. Its first call starts the clock. */
+  /** True when this turn has delivered messages for long enough. The first call starts the clock. */
   isOver(now: number): boolean {
     if (this.#came++ === 0) this.#poller?.onTurn();
     if (this.#endsAt !== Infinity) return now >= this.#endsAt;
@@ -150,24 +150,24 @@ export class Turns implements ReadQueue {
     }
   }
 
-  /** Those that keep us busy are served too, however many the others are. */
+  /** Busy readers are served too, however many others wait. */
   #next(): Reading | undefined {
     const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
     return first.shift() ?? second.shift();
   }
 }
 
-/** Members of a group that read on in its turn. */
+/** Group members that resume in its turn. */
 const MEMBERS_PER_READ = 16;
-/** A group keeps us busy when so many members have read on within {@link SPARSE_MS}. */
+/** A group counts as busy when this many members resumed within {@link SPARSE_MS}. */
 const BUSY_MEMBERS = 64;
 
-/** Readers that share one place in the queue, such as the lanes of one connection: a peer gains nothing by opening many. */
+/** Readers that share one place in the queue, such as the lanes of a connection. A peer gains nothing by opening many. */
 export class ReadGroup implements ReadQueue, Reading {
   readonly #turns: ReadQueue;
   readonly #members = new Fifo<Reading>();
   #isWaiting = false;
-  /** Members that have read on since this time. */
+  /** Members that have resumed since this time. */
   #served = 0;
   #since = -Infinity;
 

@@ -13,7 +13,7 @@ function watched(watch: Watch, next: (now: number) => number = () => Infinity) {
   return { heard, entry };
 }
 
-/** A clock whose timers come late, by as much as it is told. */
+/** A clock whose timers are late by the given time. */
 class BusyClock extends ManualClock {
   lateMs = 0;
 
@@ -23,7 +23,7 @@ class BusyClock extends ManualClock {
 }
 
 describe('a watch', () => {
-  it('calls each at its deadline, with one timer for all', () => {
+  it('calls each entry at its deadline, with one timer for all', () => {
     const clock = new ManualClock();
     const watch = new Watch(clock);
     const [a, b] = [watched(watch), watched(watch, (now) => now + 50)];
@@ -34,7 +34,7 @@ describe('a watch', () => {
     expect([a.heard, b.heard, clock.armed]).toEqual([[100], [70, 120], 1]);
   });
 
-  it('leaves no timer behind when nothing is left to wait for', () => {
+  it('leaves no timer behind when it is empty', () => {
     const clock = new ManualClock();
     const watch = new Watch(clock);
     const { entry } = watched(watch);
@@ -46,7 +46,7 @@ describe('a watch', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('takes a timer that is a little late for what it is', () => {
+  it('does not extend deadlines for a slightly late timer', () => {
     const clock = new BusyClock();
     const watch = new Watch(clock);
     const [first, second] = [watched(watch), watched(watch)];
@@ -57,7 +57,7 @@ describe('a watch', () => {
     expect([first.heard, second.heard]).toEqual([[150], [150]]);
   });
 
-  it('does not count the time by which its timer came late', () => {
+  it('does not count the time by which its timer was late', () => {
     const clock = new BusyClock();
     const watch = new Watch(clock);
     const [first, second] = [watched(watch), watched(watch)];

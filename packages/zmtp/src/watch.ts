@@ -1,19 +1,19 @@
-/** The deadlines of all connections of a process, with one timer. */
+/** The deadlines of all connections of a process, on one timer. */
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 
 /** Something with a deadline. */
 export interface Watched {
-  /** The deadline has come. The entry is in no heap until it is set again. */
+  /** The deadline has come. The entry leaves the heap until it is set again. */
   onDeadline(now: number): void;
 }
 
-/** A timer that is later than this did not come late by its coarseness: the process was busy, or stopped. */
+/** A timer later than this is not just coarse: the process was busy or stopped. */
 const LATE_MS = 100;
 
 /**
- * Deadlines in listening time: the clock's, less the time by which timers came late. While timers are late the process does
- * not listen either, and what it did not hear meanwhile proves nothing (docs/adr/0004-late-timers-extend-life.md).
+ * Deadlines in listening time: clock time minus the time by which timers were late. A late process does not listen, so silence meanwhile proves
+ * nothing (docs/adr/0004-late-timers-extend-life.md).
  */
 export class Watch {
   readonly #clock: Clock;
@@ -26,19 +26,19 @@ export class Watch {
     this.#clock = clock;
   }
 
-  /** Listening time; may step back a little after a late timer. */
+  /** Listening time. May step back a little after a late timer. */
   now(): number {
     return this.#clock.now() - this.#deafMs;
   }
 
-  /** Makes the entry due at `at`, in listening time; `Infinity` takes it out. */
+  /** Schedules the entry for `at`, in listening time; `Infinity` removes it. */
   set(entry: HeapDeadline<Watched>, at: number): void {
     if (at === Infinity) this.#heap.remove(entry);
     else this.#heap.set(entry, at);
     this.#arm();
   }
 
-  /** A timer for an earlier deadline than is left stays: it wakes us once for nothing. The last one is not left behind. */
+  /** A timer for an earlier deadline stays and wakes us once for nothing. An empty heap clears it. */
   #arm(): void {
     const { deadline } = this.#heap;
     if (deadline < this.#armedFor) {

@@ -8,21 +8,21 @@ import type { Limits } from './limits.js';
 import type { Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
-/** Its limits are the options of the same names. */
+/** The limits are the options of the same names. */
 export interface World extends Limits {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly watch: Watch;
   readonly turns: Turns;
   readonly dialer: Dialer;
-  /** Whether peers that connect may do so by lanes. */
+  /** Whether connecting peers may use lanes. */
   readonly lanes: boolean;
   readonly backoff: BackoffOptions;
   readonly handshakeMs: number;
-  /** Of the process. */
+  /** The budget of the process. */
   readonly memory?: MemoryBudget | undefined;
   /** For sockets without CURVE. */
   readonly plain?: PlainOptions | undefined;
-  /** Called for each connection that failed, with the endpoint of ours. */
+  /** Called for each connection that failed, with the local endpoint. */
   onFailure(endpoint: string, failure: Failure): void;
 }

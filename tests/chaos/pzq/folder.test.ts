@@ -36,10 +36,10 @@ it.each([
   ['holds something else', 'holds letters.txt', () => writeFile(join(folder, 'letters.txt'), 'dear')],
   [
     'holds a file that is no database',
-    'is no database',
+    'is not a database',
     () => writeFile(join(folder, 'queue.mdb'), Buffer.alloc(MIB, 'x')),
   ],
-  ['was cut short', 'is cut short', async () => truncate(await store(), MIB)],
+  ['was cut short', 'is truncated', async () => truncate(await store(), MIB)],
 ])('rule 21: a folder that %s is refused and left alone', async (_what, words, prepare) => {
   await prepare();
   const before = await contents();

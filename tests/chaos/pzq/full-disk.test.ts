@@ -119,7 +119,7 @@ it('rule 21: a folder on a disk that takes no writes is told in one line', async
     const { code, stderr } = await queue.exit;
     expect([code, stderr]).toEqual([
       2,
-      `proj-queue: the store in ${store} cannot be opened (EROFS): name a folder that can be made, read and written to`,
+      `proj-queue: the store in ${store} cannot be opened (EROFS): choose a folder that can be created, read and written`,
     ]);
   }
 });

@@ -142,7 +142,7 @@ describe('the dashboard', () => {
     const page = await openPage();
     await show(page, '/queue', 'Queue');
     await page.getByRole('link', { name: REQUEUED }).click();
-    await page.getByText('The body is shown with the token only').waitFor();
+    await page.getByText('The body requires the token').waitFor();
     await page.getByRole('button', { name: 'Requeue…' }).click();
     await page.getByRole('textbox', { name: 'Token' }).fill(FAKE_TOKEN);
     await page.screenshot({ path: join(SHOTS, 'dialog.png') });
@@ -171,7 +171,7 @@ describe('the dashboard', () => {
     expect(await requeue.isDisabled()).toBe(true);
     await page.getByRole('textbox', { name: 'Token' }).fill('a guess');
     await requeue.click();
-    await page.getByRole('alert').getByText('The program refused the token.').waitFor();
+    await page.getByRole('alert').getByText('The program rejected the token.').waitFor();
     expect(await page.getByRole('textbox', { name: 'Token' }).inputValue()).toBe('');
     expect(DEAD in server.program.model.deadLetters).toBe(true);
     // The browser itself reports the refusal.

@@ -109,7 +109,7 @@ describe('a running queue', () => {
     const page = await openPage(queue.url, 1);
     await show(page, '/queue', 'Queue');
     await page.locator('tbody a[href^="#/queue/dead/"]').click();
-    await page.getByText('The body is shown with the token only').waitFor();
+    await page.getByText('The body requires the token').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Requeue…' }).click();
     const requeue = page.getByRole('button', { name: 'Requeue the message' });
@@ -117,7 +117,7 @@ describe('a running queue', () => {
     expect(await requeue.isDisabled()).toBe(true);
     await token.fill('a-guess-that-is-wrong');
     await requeue.click();
-    await page.getByRole('alert').getByText('The program refused the token.').waitFor();
+    await page.getByRole('alert').getByText('The program rejected the token.').waitFor();
     await token.fill(TOKEN);
     expect(await seriousFindings(page)).toEqual([]);
     await requeue.click();

@@ -93,7 +93,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
     await cluster.kill();
     expect(await failure(store.commit(one('meanwhile')))).toMatchObject({
       code: 'WRITE_FAILED',
-      message: expect.stringContaining('is away') as string,
+      message: expect.stringContaining('cannot be reached') as string,
     });
     await cluster.restart();
     await store.commit(one('later'));
@@ -113,7 +113,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
 
   it.each([
     ['mysql://localhost/x', 'OPTIONS_INVALID', 'must be postgres://'],
-    ['postgres:///nobody?host=/nowhere', 'UNAVAILABLE', 'is away'],
+    ['postgres:///nobody?host=/nowhere', 'UNAVAILABLE', 'cannot be reached'],
   ])('say what is wrong with %s', async (url, code, text) => {
     const said = await failure(storeOf(url).open());
     expect(said).toMatchObject({ code, message: expect.stringContaining(text) as string });

@@ -33,13 +33,13 @@ import type {
 } from './options.js';
 import { EmqpPublishing } from './publishing.js';
 
-/** A message as it was published. */
+/** A published message. */
 export interface EmqpMessage {
   readonly topic: Buffer;
   readonly body: Buffer;
 }
 
-/** A message of the pub-sub device, with how many were missed before it. */
+/** A message of the pub-sub device, with the number missed before it. */
 export type EmqpPublication = EmqpMessage & Heard;
 
 /** See {@link Subscription}. */
@@ -47,23 +47,23 @@ export type EmqpSubscription = Subscription<EmqpMessage>;
 
 /** Events of an {@link EmqpClient}. */
 export interface EmqpClientEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: EmqpClientNote;
-  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a server failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
-  /** A subscription's reader is too slow: its oldest message was dropped. Once until it reads the next one, which says how many. */
+  /** A subscription's reader is too slow: its oldest message was dropped. Emitted once until it reads the next one, which has the count. */
   missed: EmqpSubscription;
 }
 
 /** Counters of an {@link EmqpClient}; see its `stats`. */
 export interface EmqpClientTotals extends EmqpClientStats {
-  /** Messages published: the transport has them. */
+  /** Published messages, taken by the transport. */
   readonly published: number;
-  /** Messages that subscriptions have received. */
+  /** Messages received by subscriptions. */
   readonly received: number;
-  /** Of those, dropped because they were not read in time. */
+  /** Those dropped because they were not read in time. */
   readonly missed: number;
-  /** Messages to subscriptions that are none, or over the limits. */
+  /** Messages to subscriptions that were invalid or over the limits. */
   readonly unreadable: number;
 }
 
@@ -78,8 +78,8 @@ const TOPIC_SHOWN = 100;
 const NO_INTERVAL = '-1';
 
 /**
- * Hands jobs to an EventMQ broker: now (`defer`) or by a scheduler (`schedule`, `unschedule`). Publishes messages and subscribes to
- * them at its pub-sub device (`publish`, `subscribe`).
+ * Sends jobs to an EventMQ broker: now (`defer`) or through a scheduler (`schedule`, `unschedule`). Publishes messages and subscribes to them at
+ * its pub-sub device (`publish`, `subscribe`).
  *
  * ```ts
  * await using client = new EmqpClient({ endpoints: ['tcp://127.0.0.1:47291'] });
@@ -87,12 +87,13 @@ const NO_INTERVAL = '-1';
  * console.log(await result);
  * ```
  *
- * Nothing is sent twice, since a broker would run the job twice, except guaranteed jobs: when their connection ends they go out again until
- * they are accepted and, where a result is asked for, until it is here; our broker recognizes a job that it still has. A call that fails rejects with a `ProjError`: `TIMEOUT` (not accepted in
- * `timeoutMs`, no result in `resultTimeoutMs`; `details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (the connection ended first), `QUEUE_FULL` (`openMax` calls are open, or the
- * transport has no room), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `PROTOCOL_REMOTE` (the
- * result is no result), `PROTOCOL_LOCAL` (the job is no job, or too large), `OPTIONS_INVALID` or `CLOSED`. An aborted call rejects
- * with the signal's reason. After `TIMEOUT`, `PEER_LOST`, `CLOSED` and an abort the job may still run.
+ * Nothing is sent twice, because a broker would run the job twice. Exception: if their connection ends, guaranteed jobs are sent again until
+ * they are accepted and, if requested, until the result has arrived; our broker recognizes a job that it still has. A failed call rejects with a
+ * `ProjError`: `TIMEOUT` (not accepted within `timeoutMs`, no result within `resultTimeoutMs`; `details.unmet` has the endpoints that could not
+ * be reached or refused us, `details.connected` the silent ones), `PEER_LOST` (the connection ended first), `QUEUE_FULL` (`openMax` calls are
+ * open, or the transport has no room), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `PROTOCOL_REMOTE`
+ * (the result is invalid), `PROTOCOL_LOCAL` (the job is invalid or too large), `OPTIONS_INVALID` or `CLOSED`. An aborted call rejects with the
+ * signal's reason. After `TIMEOUT`, `PEER_LOST`, `CLOSED` and an abort the job may still run.
  */
 export class EmqpClient implements Life<EmqpClientEvents> {
   readonly #settings: EmqpClientSettings;
@@ -110,7 +111,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
     this.#settings = settings;
     this.#tracing = new Tracing('proj:client.request', 'emqp', settings.tracing, true);
     const limits = { maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...clientCurve(settings.curve) };
-    // `openMax` bounds the messages; the port itself bounds the bytes.
+    // `openMax` limits the messages; the port limits the bytes.
     const port = { ...limits, lingerMs, peerQueueMax: openMax, queueMax: openMax };
     const departures = new Departures();
     const onRefused = this.#events.forward('refused');
@@ -129,8 +130,8 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 
   /**
-   * Asks for a job, once. Resolves when the broker has accepted it: ours at once, also a job that has to wait; EventMQ's own router when it
-   * gives the job to a worker, and never if it had to wait. Bytes and text are sent as they are; they must not change until then.
+   * Requests a job, once. Resolves when the broker has accepted it. Our broker accepts at once, even if the job has to wait; EventMQ's own
+   * router accepts when it gives the job to a worker, and never if it had to wait. Do not change bytes until then.
    */
   defer(
     queue: string,
@@ -155,8 +156,8 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 
   /**
-   * Has a scheduler run a job regularly, in place of an earlier schedule of the same job. There is no answer: resolves when the transport has
-   * the message. A broker without a scheduler drops it.
+   * Makes a scheduler run a job regularly, replacing an earlier schedule of the same job. There is no answer: resolves when the transport has
+   * taken the message. A broker without a scheduler drops it.
    */
   schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
     const schedule = (): Promise<void> => this.#schedule(queue, job, options);
@@ -177,8 +178,8 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 
   /**
-   * Has all schedulers forget a job: same path, callable and arguments, in any queue. There is no answer: resolves
-   * when the transport has the message. EventMQ's own scheduler keeps jobs that run by cron.
+   * Makes all schedulers forget a job: same path, callable and arguments, in any queue. There is no answer: resolves when the transport has
+   * taken the message. EventMQ's own scheduler keeps cron jobs.
    */
   unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions = {}): Promise<void> {
     const unschedule = (): Promise<void> => this.#unschedule(queue, job, options);
@@ -190,7 +191,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
       const { signal } = parseOptions('EmqpClient unschedule', emqpUnscheduleOptions, options);
       const subject = subjectOf('unschedule for', queue);
       const body = namedBodyOf(subject, job, this.#settings.maxMessageBytes);
-      // The header has no meaning here; EventMQ's own client sends it.
+      // The header has no meaning here, but EventMQ's own client sends it.
       const headers = encodeEmqpHeaders({ guarantee: true });
       const draft = { kind: 'unschedule', queue, headers, interval: NO_INTERVAL, body, cron: '' } as const;
       return { subject, draft, wantsResult: false, mayRepeat: false, signal };
@@ -198,8 +199,8 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 
   /**
-   * Has the pub-sub device send a message to every subscriber to a prefix of its topic, which may not be empty. There is no answer:
-   * resolves when the transport has the message, whether or not anybody subscribes. Text is sent as UTF-8, which EventMQ's own device needs.
+   * Makes the pub-sub device send a message to every subscriber to a prefix of its topic, which must not be empty. There is no answer: resolves
+   * when the transport has taken the message, whether or not there are subscribers. Text is sent as UTF-8, which EventMQ's own device requires.
    */
   publish(topic: Frame, body: Frame, options: EmqpPublishOptions = {}): Promise<void> {
     const publish = (): Promise<void> => this.#publish(topic, body, options);
@@ -220,8 +221,8 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 
   /**
-   * Listens from now on to all topics that begin with one of these, byte by byte; `''` asks for all. Each subscription has a socket of
-   * its own until it ends; the socket reconnects by itself, and what was published meanwhile is missed.
+   * Subscribes to all topics that begin with one of these, byte by byte; `''` means all. Each subscription has its own socket until it ends. The
+   * socket reconnects by itself; messages published meanwhile are missed.
    *
    * ```ts
    * for await (const { topic, body, missed } of client.subscribe('news.', { signal })) console.log(String(topic), String(body));
@@ -230,13 +231,13 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   subscribe(topics: Frame | readonly Frame[], options: EmqpSubscribeOptions = {}): EmqpSubscription {
     const { signal, ...limits } = parseOptions('EmqpClient subscribe', emqpSubscribeOptions, options);
     if (Array.isArray(topics) && topics.length === 0)
-      throw new ProjError('OPTIONS_INVALID', "subscribe: no topic is given; name one, or '' for all");
+      throw new ProjError('OPTIONS_INVALID', "subscribe: no topic; name one, or use '' for all");
     const prefixes = toFrames('subscribe', topics);
     if (this.#closing !== undefined) throw new ProjError('CLOSED', 'subscribe: the client is closed');
     return this.#subscriptions.subscribe({ prefixes, limits, signal });
   }
 
-  /** Takes at most `lingerMs` where something is not sent yet. */
+  /** Takes at most `lingerMs` if something is unsent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -252,7 +253,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): EmqpClientTotals {
     return { ...this.#runner.stats, published: this.#publishing.published, ...this.#subscriptions.totals };
   }
@@ -276,7 +277,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   }
 }
 
-/** The header frame, with the trace context behind the items: peers ignore items that they do not know. */
+/** The header frame, with the trace context after the items: peers ignore unknown items. */
 function tracedHeaders(wishes: Parameters<typeof encodeEmqpHeaders>[0], trace: TracedCall | undefined): Uint8Array {
   const headers = encodeEmqpHeaders(wishes);
   const carrier = trace?.carrier;
@@ -285,7 +286,7 @@ function tracedHeaders(wishes: Parameters<typeof encodeEmqpHeaders>[0], trace: T
   return fromLatin1(headers.length === 0 ? items : `${latin1(headers)},${items}`);
 }
 
-/** What error messages call a call. Throws `OPTIONS_INVALID` if `queue` is no queue's name. */
+/** A call's name in error messages. Throws `OPTIONS_INVALID` for an invalid queue name. */
 function subjectOf(what: string, queue: string): string {
   return `${what} queue ${JSON.stringify(parseOptions('EmqpClient queue', emqpQueueName, queue))}`;
 }

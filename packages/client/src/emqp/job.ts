@@ -1,4 +1,4 @@
-/** EventMQ client: jobs to bytes, bytes to results, and the id in a message of ours. */
+/** EventMQ client: encodes jobs, decodes results, and reads the id of our messages. */
 import { EMPTY_FRAME, latin1 } from '@proj/frames';
 import { emqpJobText, encodeEmqpJson } from '@proj/frames/emqp';
 import { parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
@@ -6,24 +6,24 @@ import type { Frame } from '@proj/transport';
 import { emqpJob } from './options.js';
 import type { EmqpJob } from './options.js';
 
-/** Most bytes of the frames beside the body: a queue, headers, an id. */
+/** Limit of the bytes of the frames besides the body: a queue, headers, an id. */
 const BYTES_BESIDE_BODY = 1024;
 
-/** Most bytes that a body may have in messages of so many. */
+/** Limit of a body's bytes in messages of this size. */
 export function bodyMax(maxMessageBytes: number): number {
   return Math.max(0, maxMessageBytes - BYTES_BESIDE_BODY);
 }
 
 /**
- * The body of a job: bytes and text as they are, an {@link EmqpJob} as EventMQ's own client writes it. Throws `OPTIONS_INVALID`
- * or `PROTOCOL_LOCAL`, beginning with `subject`, for what is no job or over the limit.
+ * The body of a job: bytes and text as given, an {@link EmqpJob} as EventMQ's own client writes it. Throws `OPTIONS_INVALID` or
+ * `PROTOCOL_LOCAL`, beginning with `subject`, for an invalid or too large job.
  */
 export function bodyOf(subject: string, job: EmqpJob | Frame, maxMessageBytes: number): Uint8Array {
   const frame = typeof job === 'string' || job instanceof Uint8Array ? job : write(subject, job);
   return toFrames(subject, frame, { frames: 1, bytes: bodyMax(maxMessageBytes) })[0] as Uint8Array;
 }
 
-/** The same, of a body that must name its job: brokers drop schedules without one and tell nobody. */
+/** The same for a body that must name its job: brokers silently drop schedules without one. */
 export function namedBodyOf(subject: string, job: EmqpJob | Frame, maxMessageBytes: number): Uint8Array {
   const body = bodyOf(subject, job, maxMessageBytes);
   if (emqpJobText(body) !== undefined) return body;
@@ -38,7 +38,11 @@ function write(subject: string, job: EmqpJob): string {
   try {
     return encodeEmqpJson(JSON.parse(JSON.stringify(['run', parts])));
   } catch (cause) {
-    throw new ProjError('PROTOCOL_LOCAL', `${subject}: the job's arguments have no JSON; send plain data`, { cause });
+    throw new ProjError(
+      'PROTOCOL_LOCAL',
+      `${subject}: the job's arguments cannot be expressed in JSON; send plain data`,
+      { cause },
+    );
   }
 }
 
@@ -50,14 +54,14 @@ export function readResult(subject: string, frame: Uint8Array): unknown {
     if (typeof parsed === 'object' && parsed !== null && Object.hasOwn(parsed, 'value'))
       return (parsed as { value: unknown }).value;
   } catch {
-    // No JSON is no result either: see below.
+    // Invalid JSON is not a result either: see below.
   }
   throw new ProjError('PROTOCOL_REMOTE', `${subject}: the result is not {"value": ...}; see details.result`, {
     details: { result },
   });
 }
 
-/** The id in the frames of a message of ours. */
+/** The id in the frames of our own messages. */
 export function idOf(frames: readonly Uint8Array[]): string {
   return latin1(frames[3] ?? EMPTY_FRAME);
 }

@@ -9,23 +9,26 @@ const CRON = 'expected five fields such as 0 4 * * *';
 
 /** Schema of {@link EmqpClientOptions}. */
 export const emqpClientOptions = z.strictObject({
-  /** Frontends of brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
+  /**
+   * Brokers' frontends, in order of preference; after silence or a lost connection the next one is used. 1 to 64; default
+   * `tcp://127.0.0.1:47291` (EventMQ).
+   */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:47291']),
-  /** Where the pub-sub device takes messages. Default `tcp://127.0.0.1:47298` (EventMQ). */
+  /** Where the pub-sub device receives messages. Default `tcp://127.0.0.1:47298` (EventMQ). */
   publishEndpoint: withDefault(endpoint, 'tcp://127.0.0.1:47298'),
   /** Where the pub-sub device sends them to subscribers. Default `tcp://127.0.0.1:47299` (EventMQ). */
   subscribeEndpoint: withDefault(endpoint, 'tcp://127.0.0.1:47299'),
-  /** How long the acceptance of a job may take or, for messages without one, room in the transport. 1 ms to a day, default 5000. */
+  /** Time limit for the acceptance of a job or, for messages without one, for room in the transport. 1 ms to a day, default 5000. */
   timeoutMs: withDefault(milliseconds, 5000),
-  /** How long a result may take, from the acceptance on. 1 ms to a day, default 3,600,000 (the broker's `resultRouteTtlMs`). */
+  /** Time limit for a result, from the acceptance on. 1 ms to a day, default 3,600,000 (the broker's `resultRouteTtlMs`). */
   resultTimeoutMs: withDefault(milliseconds, 3_600_000),
-  /** Commands without outcome, including awaited results; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
+  /** Commands without an outcome, including awaited results; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
   openMax: withDefault(integer(1, 10_000_000), 100_000),
   /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
-  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
+  /** Sockets and time. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,
@@ -62,13 +65,13 @@ export const emqpJob = z.strictObject({
   classKwargs: withDefault(named(z.unknown()), {}),
 });
 
-/** The function to run, and its arguments; values are sent as `JSON.stringify` writes them. */
+/** The function to run, and its arguments; values are encoded with `JSON.stringify`. */
 export type EmqpJob = z.input<typeof emqpJob>;
 
 const headerFields = {
-  /** The job must be done, even if twice: a broker of ours gives it to another worker if its own dies. */
+  /** The job must run, even if twice: our broker gives it to another worker if the first dies. */
   guarantee: flag(),
-  /** How often a worker of ours repeats a failed job, and a broker of ours one whose worker died. 0 to 1000, default 0. */
+  /** How often our worker repeats a failed job, and our broker a job whose worker died. 0 to 1000, default 0. */
   retryCount: withDefault(integer(0, 1000), 0),
   /** Seconds after which the worker kills the job. 0 to 604,800; 0, the default, for the worker's own limit. */
   timeoutSeconds: withDefault(integer(0, 604_800), 0),
@@ -79,7 +82,7 @@ export const emqpDeferOptions = z.strictObject({
   ...headerFields,
   /** See {@link headerFields}. Default false (EventMQ). */
   guarantee: withDefault(headerFields.guarantee, false),
-  /** Ask for the result. Default false. */
+  /** Request the result. Default false. */
   replyRequested: withDefault(flag(), false),
   /** Ends the call, and the wait for its result, with the signal's reason. The job may still run. */
   signal: requestFields.signal,
@@ -100,7 +103,7 @@ export const emqpScheduleOptions = z
     cron: z.optional(z.string(CRON).check(z.maxLength(255, CRON), z.regex(/^[!-~]+(?: [!-~]+){4}$/, CRON))),
     /** Also run it at once. Default true (EventMQ). */
     haste: withDefault(flag(), true),
-    /** End after so many runs. 1 to 2^31 - 1; default never. With `cron` it ends the scheduler of EventMQ 0.3.13. */
+    /** End after this many runs. 1 to 2^31 - 1; default never. With `cron` it crashes the scheduler of EventMQ 0.3.13. */
     runCount: z.optional(integer(1, 2_147_483_647)),
     /** Ends the call with the signal's reason. */
     signal: requestFields.signal,
@@ -126,7 +129,7 @@ export type EmqpUnscheduleOptions = z.input<typeof emqpUnscheduleOptions>;
 
 /** Schema of {@link EmqpPublishOptions}. */
 export const emqpPublishOptions = z.strictObject({
-  /** Ends the call with the signal's reason. The message may still go out. */
+  /** Ends the call with the signal's reason. The message may still be sent. */
   signal: requestFields.signal,
 });
 
@@ -135,9 +138,9 @@ export type EmqpPublishOptions = z.input<typeof emqpPublishOptions>;
 
 /** Schema of {@link EmqpSubscribeOptions}. */
 export const emqpSubscribeOptions = z.strictObject({
-  /** Messages that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
+  /** Unread messages; beyond this the oldest is dropped. 1 to 10,000,000; default 10,000. */
   bufferMax: withDefault(integer(1, 10_000_000), 10_000),
-  /** Bytes in them, topics included. At least 1; default 67,108,864. */
+  /** Unread bytes, including topics. At least 1; default 67,108,864. */
   bufferMaxBytes: withDefault(integer(1), 67_108_864),
   /** Ends the subscription: the next read rejects with the signal's reason. */
   signal: requestFields.signal,

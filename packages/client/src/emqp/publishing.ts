@@ -8,7 +8,7 @@ import { namedPort } from './command-runner.js';
 import { idOf } from './job.js';
 import type { EmqpClientSettings } from './options.js';
 
-/** A message that the transport does not have yet. */
+/** A message that the transport has not taken yet. */
 interface Sending {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -19,34 +19,34 @@ interface Sending {
 
 const ignore = (): void => undefined;
 
-/** Sends messages in order, and says when the transport has them. */
+/** Sends messages in order, and reports when the transport has taken them. */
 export class EmqpPublishing {
   readonly #settings: EmqpClientSettings;
   readonly #portOptions: PortOptions;
   readonly #departures: Departures;
   readonly #open = new Map<string, Sending>();
   #port: SocketPort | undefined;
-  /** Messages that the transport has. */
+  /** Messages taken by the transport. */
   published = 0;
 
-  /** `departures` gets the socket at the end. */
+  /** `departures` takes over the socket at the end. */
   constructor(settings: EmqpClientSettings, port: PortOptions, departures: Departures) {
     this.#settings = settings;
     this.#portOptions = port;
     this.#departures = departures;
   }
 
-  /** Resolves when the transport has the message. Rejects with `QUEUE_FULL`, `TIMEOUT`, `UNREACHABLE`, `CLOSED` or the signal's reason. */
+  /** Resolves when the transport has taken the message. Rejects with `QUEUE_FULL`, `TIMEOUT`, `UNREACHABLE`, `CLOSED` or the signal's reason. */
   send(transport: Transport, topic: Uint8Array, body: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const { openMax, timeoutMs } = this.#settings;
-      if (this.#open.size >= openMax) throw this.#error('QUEUE_FULL', `${openMax} messages wait to be sent`);
+      if (this.#open.size >= openMax) throw this.#error('QUEUE_FULL', `${openMax} messages are waiting to be sent`);
       const port = (this.#port ??= this.#connect(transport));
       const id = transport.entropy.uuid();
       const sending: Sending = { resolve, reject, timer: undefined, release: ignore };
       this.#open.set(id, sending);
       port.send(ROUTER_PEER, encodeEmqp({ kind: 'publish', id, topic, body }));
-      // Usually it is gone by now.
+      // It has usually been sent by now.
       if (!this.#open.has(id)) return;
       if (signal !== undefined)
         sending.release = onAbort(signal, () => {
@@ -58,7 +58,7 @@ export class EmqpPublishing {
     });
   }
 
-  /** Rejects what was not sent yet, though it may still go out. */
+  /** Rejects unsent messages, which may still be sent. */
   close(): void {
     for (const id of [...this.#open.keys()]) this.#fail(id, this.#error('CLOSED', 'the client is closed'));
     if (this.#port !== undefined) this.#departures.add(this.#port, this.#settings.lingerMs);

@@ -118,7 +118,7 @@ describe('TIMEOUT', () => {
         .request('echo', 'x')
         .catch((cause: unknown) => cause),
     );
-    expect(error).toMatchObject({ code: 'TIMEOUT', message: expect.stringMatching(/no answer came$/) as string });
+    expect(error).toMatchObject({ code: 'TIMEOUT', message: expect.stringMatching(/it did not answer$/) as string });
     expect((error as { details: object }).details).not.toHaveProperty('presence');
     expect(stage.network.clock.now()).toBe(1250);
   });

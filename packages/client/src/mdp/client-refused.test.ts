@@ -71,7 +71,7 @@ it('a call to an endpoint where nobody is says that it was not connected, until 
 describe('a call that nobody answers, for the handshake came to nothing,', () => {
   it.each([
     ['the key of the client is not let in', SERVER.publicKey, 'the server refused our key'],
-    ['the server has another key', OTHER.publicKey, 'the handshake failed: the server hung up'],
+    ['the server has another key', OTHER.publicKey, 'the handshake failed: the server closed the connection'],
   ])('says so where %s', async (_, serverKey, reason) => {
     const { endpoint, error } = await ask(serverKey);
     expect(error).toMatchObject({

@@ -108,7 +108,7 @@ describe('silence', () => {
     await expect(stage.settle(client.request('echo', 'x'))).rejects.toMatchObject({
       name: 'ProjError',
       code: 'TIMEOUT',
-      message: `service "echo": no answer to 3 sends in 3000 ms (${A}, ${B}, ${A}); ${B}: not connected: connect ECONNREFUSED ${B}; ${A}: connected, but no answer came`,
+      message: `service "echo": no answer to 3 sends in 3000 ms (${A}, ${B}, ${A}); ${B}: not connected: connect ECONNREFUSED ${B}; ${A}: connected, but it did not answer`,
       details: { endpoints: [A, B, A], tries: 3, totalMs: 3000 },
     });
     expect(broker.asked).toHaveLength(2);

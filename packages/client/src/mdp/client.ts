@@ -28,25 +28,25 @@ import type { MdpClientDropReason, MdpClientNote } from './engine/session.js';
 
 /** Events of an {@link MdpClient}. */
 export interface MdpClientEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: MdpClientNote;
-  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a server failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
 }
 
-/** The answer of `mmi.service`: `unknown` if the broker has no MMI or does not answer. */
+/** The result of `mmi.service`: `unknown` if the broker has no MMI or does not answer. */
 export type MdpServicePresence = 'available' | 'absent' | 'unknown';
 
 interface CallPlan extends CallLimits {
   readonly failFast: boolean;
-  /** Calls of applications; questions to the broker have none. */
+  /** Set for calls of applications, not for our own MMI requests. */
   readonly trace: TracedCall | undefined;
 }
 
-/** No broker of ours has more services or workers. */
+/** More services or workers than any broker of ours has. */
 const LISTED_MAX = 2_000_000;
 
-/** A TIMEOUT may come so much later, since the broker is asked why. */
+/** How much later a TIMEOUT may be reported, because the broker is asked for the reason. */
 const DIAGNOSIS_MS = 250;
 const PRESENCE_WORDS: Readonly<Record<MdpServicePresence, string>> = {
   available: '; the broker says that a worker offers it',
@@ -54,24 +54,24 @@ const PRESENCE_WORDS: Readonly<Record<MdpServicePresence, string>> = {
   unknown: '',
 };
 
-/** Frames of a request beside its body: empty or header, header or command, service. */
+/** Number of frames in a request besides its body: empty or header, header or command, service. */
 const ENVELOPE_FRAMES = 3;
 
 /**
- * Asks services of Majordomo brokers. Sockets open with the first call and are shared by all: up to `sockets` requests at
- * a time, each on a socket of its own; the others wait in order.
+ * Calls services of Majordomo brokers. Sockets open with the first call and are shared by all: up to `sockets` requests at a time, each on its
+ * own socket; the others wait in order.
  *
  * ```ts
  * await using client = new MdpClient({ endpoints: ['tcp://127.0.0.1:5555'] });
  * const [answer] = await client.request('echo', 'hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, `connected` for silent ones, and `presence` for what `mmi.service` says then),
- * `PEER_LOST` (silence after partial replies were handed out), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`),
- * `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or
- * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted call
- * rejects with the signal's reason. A request that failed, was aborted or was sent again may have been executed once,
- * several times or never: Majordomo services are idempotent.
+ * A failed call rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints
+ * that could not be reached or refused us, `connected` for silent ones, and `presence` for the result of `mmi.service`), `PEER_LOST` (silence
+ * after partial replies were delivered), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`), `UNREACHABLE` (no socket can be opened),
+ * `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (an invalid request: service name, body without
+ * frames, over the limits). An aborted call rejects with the signal's reason. A request that failed, was aborted or was sent again may have been
+ * executed once, several times or never: Majordomo services must be idempotent.
  */
 export class MdpClient implements Life<MdpClientEvents> {
   readonly #settings: MdpClientSettings;
@@ -79,7 +79,7 @@ export class MdpClient implements Life<MdpClientEvents> {
   readonly #runner: RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
   readonly #events = new Emitter<MdpClientEvents>();
   readonly #tracing: Tracing;
-  /** Questions why a service is silent, which its calls share. */
+  /** Pending questions why a service is silent, shared by its calls. */
   readonly #diagnoses = new Map<string, Promise<MdpServicePresence>>();
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -111,8 +111,8 @@ export class MdpClient implements Life<MdpClientEvents> {
   }
 
   /**
-   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Partial replies only show
-   * life; for their content see {@link stream}.
+   * The final reply of a service: one Buffer per frame or, for a typed service, the value. Partial replies only show life; for their content see
+   * {@link stream}.
    */
   request(service: string, body: BodyInput, options?: MdpRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -131,9 +131,9 @@ export class MdpClient implements Life<MdpClientEvents> {
   }
 
   /**
-   * The partial replies of a service as they come, as Buffers or values. The final reply is the iterator's return value: `for
-   * await` does not show it, `next()` does. The request goes out with the first `next()`; leaving early aborts it. A reader
-   * that falls behind by more than `streamBufferMax` replies loses the stream with `QUEUE_FULL`.
+   * The partial replies of a service as they arrive, as Buffers or values. The final reply is the iterator's return value: `for await` does not
+   * show it, `next()` does. The request is sent with the first `next()`; leaving early aborts it. A reader that falls behind by more than
+   * `streamBufferMax` replies loses the stream with `QUEUE_FULL`.
    */
   stream(service: string, body: BodyInput, options?: MdpRequestOptions): AsyncGenerator<Buffer[], Buffer[], undefined>;
   stream<S extends Service>(
@@ -153,12 +153,12 @@ export class MdpClient implements Life<MdpClientEvents> {
     return this.#tracing.isOn ? this.#tracing.traceAll(this.#traced(service), read) : read();
   }
 
-  /** Whether any worker is registered for a service, by `mmi.service` of 8/MMI. `unknown` if the broker does not answer. */
+  /** Whether a worker is registered for a service, from `mmi.service` of 8/MMI. `unknown` if the broker does not answer. */
   async service(name: string, options?: MdpRequestOptions): Promise<MdpServicePresence> {
     return this.#presence(name, this.#plan(options));
   }
 
-  /** The services that the broker knows. `SERVICE_UNKNOWN` if it has no `mmi.services`, an addition of ours. */
+  /** The services known to the broker. `SERVICE_UNKNOWN` if it has no `mmi.services`, an addition of ours. */
   services(options?: MdpRequestOptions): Promise<readonly MmiServiceEntry[]> {
     return this.#list(MMI.services, '', options);
   }
@@ -172,7 +172,7 @@ export class MdpClient implements Life<MdpClientEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): RequestStats {
     return this.#session.stats;
   }
@@ -244,7 +244,7 @@ export class MdpClient implements Life<MdpClientEvents> {
       throw new ProjError('PROTOCOL_LOCAL', `${subject}: a name has 1 to 255 printable ASCII characters`);
     }
     const { version, maxMessageFrames, maxMessageBytes } = this.#settings;
-    // The broker answers what begins with mmi., and knows nothing of traces.
+    // The broker answers `mmi.` requests itself, and ignores traces.
     const carrier = service.startsWith(MMI.prefix) ? undefined : trace?.carrier;
     const limits = { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes };
     return { kind: 'client-request', version, service, body: toTracedFrames(subject, input, limits, carrier) };
@@ -264,11 +264,11 @@ export class MdpClient implements Life<MdpClientEvents> {
     }
   }
 
-  /** A TIMEOUT at a broker that is connected, with what the broker says of the service; any other error as it is. */
+  /** For a TIMEOUT at a connected broker, adds what the broker says about the service; returns any other error unchanged. */
   async #explained(error: unknown, service: string, plan: CallPlan): Promise<unknown> {
     if (!isProjError(error, 'TIMEOUT') || service.startsWith(MMI.prefix)) return error;
     const details = error.details as { readonly connected?: readonly string[] };
-    // Without a free socket the question would wait for as long as others take.
+    // Without a free socket the question would wait as long as other calls take.
     if (details.connected === undefined || this.#session.stats.busy >= this.#settings.sockets) return error;
     let diagnosis = this.#diagnoses.get(service);
     if (diagnosis === undefined) {
@@ -303,11 +303,11 @@ export class MdpClient implements Life<MdpClientEvents> {
   ): Promise<readonly MmiListings[Name][]> {
     const plan = this.#plan(options);
     const listed: MmiListings[Name][] = [];
-    // A long listing comes in parts.
+    // A long listing arrives in parts.
     for (;;) {
       const answer = await this.#question(name, encodeMmiListing(argument, listed.length), plan);
       if (answer === undefined || listed.length > LISTED_MAX)
-        throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is no listing`);
+        throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is not a listing`);
       if (answer.code === '501')
         throw new ProjError('SERVICE_UNKNOWN', `${describe(name)}: this broker has no such listing`);
       for (const entry of answer.entries) listed.push(entry);

@@ -195,9 +195,7 @@ describe('run', () => {
   it('rule 3: nothing in time is an error that says what to look for', async () => {
     const stage = new Stage();
     const outcome = stage.settle(stage.client().run('sample', 't', { timeoutMs: 1000 }));
-    await expect(outcome).rejects.toThrow(
-      `nothing was heard in time (${A}); ${A}: not connected: connect ECONNREFUSED ${A}`,
-    );
+    await expect(outcome).rejects.toThrow(`no answer in time (${A}); ${A}: not connected: connect ECONNREFUSED ${A}`);
   });
 
   it('rule 3: a broker’s 400 is the end, in its own words', async () => {

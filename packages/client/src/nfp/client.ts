@@ -45,11 +45,14 @@ import type { NfpClientNote, NfpClientStats } from './engine/events.js';
 
 /** Events of an {@link NfpClient}. */
 export interface NfpClientEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: NfpClientNote;
-  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
-  /** The store did not keep a change of a job, or an input handler rejected. The job goes on. Without a listener: standard error, once a minute. */
+  /**
+   * The store failed to save a change to a job, or an input handler rejected. The job continues. Without a listener: standard error, once a
+   * minute.
+   */
   error: unknown;
 }
 
@@ -58,7 +61,7 @@ type Ticket = OpenJob | QuestionCall;
 const KEEPALIVE = { interval: 2500, multiplier: 6 };
 
 /**
- * Has jobs done by NORFAB workers, and asks the broker about itself.
+ * Runs jobs on NORFAB workers, and queries the broker.
  *
  * ```ts
  * await using client = new NfpClient({ endpoints: ['tcp://127.0.0.1:5555'] });
@@ -66,9 +69,10 @@ const KEEPALIVE = { interval: 2500, multiplier: 6 };
  * for (const { worker, result, failed } of Object.values(results)) console.log(worker, failed, result);
  * ```
  *
- * A call that fails rejects with a `ProjError`: `REJECTED` (by the broker or a worker, in its own words), `TIMEOUT` (`details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (a question that must not be
- * asked twice), `QUEUE_FULL` (`openMax`, `openMaxBytes`, or no room in the transport), `UNREACHABLE`, `UNAVAILABLE`, `PROTOCOL_LOCAL`,
- * `PROTOCOL_REMOTE`, `OPTIONS_INVALID`, `CLOSED`, with a store also `CORRUPT` and `WRITE_FAILED`. An aborted call rejects with its signal's reason.
+ * A failed call rejects with a `ProjError`: `REJECTED` (by the broker or a worker, in its own words), `TIMEOUT` (`details.unmet` has the
+ * endpoints that could not be reached or refused us, `details.connected` the silent ones), `PEER_LOST` (a question that must not be sent twice),
+ * `QUEUE_FULL` (`openMax`, `openMaxBytes`, or no room in the transport), `UNREACHABLE`, `UNAVAILABLE`, `PROTOCOL_LOCAL`, `PROTOCOL_REMOTE`,
+ * `OPTIONS_INVALID`, `CLOSED`, with a store also `CORRUPT` and `WRITE_FAILED`. An aborted call rejects with its signal's reason.
  */
 export class NfpClient implements Life<NfpClientEvents> {
   readonly #settings: NfpClientSettings;
@@ -119,8 +123,8 @@ export class NfpClient implements Life<NfpClientEvents> {
   }
 
   /**
-   * Continues the jobs of the store that have no outcome, and resolves with them; without a store, with none. Every call does this
-   * first, so call it only if you want those jobs. Rejects with `UNAVAILABLE`, `CORRUPT` or `CLOSED`; it may then be called again.
+   * Continues the stored jobs without an outcome, and resolves with them; without a store, with none. Every call does this first, so call it
+   * only if you want those jobs. Rejects with `UNAVAILABLE`, `CORRUPT` or `CLOSED`; may then be called again.
    */
   start(): Promise<readonly NfpJob[]> {
     return (this.#starting ??= this.#start().catch((error: unknown) => {
@@ -130,17 +134,17 @@ export class NfpClient implements Life<NfpClientEvents> {
   }
 
   /**
-   * Has a task done by the workers of a service, all of them unless `target` says otherwise, and resolves with the last word of each;
-   * see {@link NfpJob.done} and `nfpResultsOrThrow`.
+   * Runs a task on the workers of a service, all of them unless `target` says otherwise, and resolves with the last word of each; see {@link
+   * NfpJob.done} and `nfpResultsOrThrow`.
    */
   async run(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJobResults> {
     return (await this.post(service, task, options)).done();
   }
 
   /**
-   * The same, without waiting for results: results and events come one by one. Resolves when the job is in the store, if there is one, and on its
-   * way; rejects with `OPTIONS_INVALID` (also for services of the broker, which have no jobs), `PROTOCOL_LOCAL`, `WRITE_FAILED` and as {@link start} does. An aborted
-   * job ends here, and DELETE goes to its workers.
+   * The same without waiting: results and events arrive one by one. Resolves when the job is stored, if there is a store, and under way. Rejects
+   * with `OPTIONS_INVALID` (also for the broker's own services, which have no jobs), `PROTOCOL_LOCAL`, `WRITE_FAILED` and as {@link start} does.
+   * An aborted job ends here, and its workers get DELETE.
    */
   async post(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJob> {
     if (!this.#tracing.isOn) return this.#post(service, task, options);
@@ -175,20 +179,20 @@ export class NfpClient implements Life<NfpClientEvents> {
     return this.#jobs.post(job, body, own, trace);
   }
 
-  /** The answers of the workers that know a job, whoever posted it. Rejects with `REJECTED` if none does. */
+  /** The answers of the workers that know a job, even one posted by another client. Rejects with `REJECTED` if none does. */
   async get(uuid: string, options: NfpAskOptions = {}): Promise<NfpJobResults> {
     return this.#about('get', uuid, parseOptions('NfpClient get', nfpAskOptions, options));
   }
 
   /**
-   * Has workers cancel a job or forget its result; resolves with the answers of those that know it, in `value`: status `CANCELLED`, `CANCELLING` or `DELETED`.
-   * NORFAB's own workers do not answer, which is 408.
+   * Makes workers cancel a job or forget its result. Resolves with the answers of those that know it, in `value`: status `CANCELLED`,
+   * `CANCELLING` or `DELETED`. NORFAB's own workers do not answer, which is 408.
    */
   async delete(uuid: string, options: NfpAskOptions = {}): Promise<NfpJobResults> {
     return this.#about('delete', uuid, parseOptions('NfpClient delete', nfpAskOptions, options));
   }
 
-  /** The jobs in the store; ended ones stay for `jobTtlMs`. None without a store. */
+  /** The stored jobs; ended ones stay for `jobTtlMs`. Empty without a store. */
   async *jobs(): AsyncIterableIterator<NfpJobRecord> {
     if (this.#book === undefined) return;
     await this.start();
@@ -201,7 +205,7 @@ export class NfpClient implements Life<NfpClientEvents> {
     return this.#questions.askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: { ...kwargs, name } });
   }
 
-  /** A task of the broker itself, such as `show_broker`. It answers an unknown task with a text. */
+  /** Calls a task of the broker itself, such as `show_broker`. An unknown task is answered with a text. */
   mmi(task: string, options: NfpCallOptions = {}): Promise<unknown> {
     return this.#questions.mmi(task, options);
   }
@@ -211,22 +215,22 @@ export class NfpClient implements Life<NfpClientEvents> {
     return this.mmi('show_broker', options);
   }
 
-  /** Registered workers, of all services or, with `kwargs: { service }`, of one. */
+  /** Registered workers of all services or, with `kwargs: { service }`, of one. */
   showWorkers(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
     return this.#questions.list('show_workers', options);
   }
 
-  /** Clients that the broker remembers. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
+  /** Clients that the broker remembers. NORFAB's brokers do not know this task: `PROTOCOL_REMOTE`. */
   showClients(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
     return this.#questions.list('show_clients', options);
   }
 
-  /** Services and how many workers they have. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
+  /** Services with their number of workers. NORFAB's brokers do not know this task: `PROTOCOL_REMOTE`. */
   showServices(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
     return this.#questions.list('show_services', options);
   }
 
-  /** A task of the workers' own management, of all workers or of some; NORFAB's have none, and the call times out. */
+  /** Calls a management task of all or some workers. NORFAB's workers have none, and the call times out. */
   async mmiWorkers(task: string, options: NfpWorkersCallOptions = {}): Promise<readonly NfpWorkerAnswer[]> {
     return this.#questions.askWorkers(task, parseOptions('NfpClient mmiWorkers', nfpWorkersCallOptions, options));
   }
@@ -237,9 +241,9 @@ export class NfpClient implements Life<NfpClientEvents> {
   }
 
   /**
-   * Fetches a file of the broker or of a filesharing worker into the folder `to`, under the last part of its url. Size and MD5 are asked for
-   * first and compared at the end; until then no file has that name. Rejects with `REJECTED` (no such file), `PROTOCOL_REMOTE` (not the announced
-   * bytes) or the file system's error.
+   * Fetches a file from the broker or a filesharing worker into the folder `to`, under the last part of its url. Size and MD5 are requested
+   * first and compared at the end; until then no file has that name. Rejects with `REJECTED` (no such file), `PROTOCOL_REMOTE` (not the
+   * announced bytes) or the file system's error.
    */
   async fetchFile(url: string, options: NfpFetchOptions): Promise<NfpFetchedFile> {
     const settings = parseOptions('NfpClient fetchFile', nfpFetchOptions, options);
@@ -247,7 +251,7 @@ export class NfpClient implements Life<NfpClientEvents> {
     return fetchFile(this.#files, url, this.#transport.entropy.uuid(), settings);
   }
 
-  /** Jobs in a store stay there as they are. Takes at most `lingerMs` where something is not sent yet. */
+  /** Stored jobs stay as they are. Takes at most `lingerMs` if something is unsent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -260,7 +264,7 @@ export class NfpClient implements Life<NfpClientEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): NfpClientStats {
     return this.#session.stats;
   }

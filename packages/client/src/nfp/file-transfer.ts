@@ -1,4 +1,4 @@
-/** NFP client: files from the broker's file service or a filesharing worker, chunk by chunk. Rule 9 of docs/protocols/nfp.md. */
+/** NFP client: fetches files from the broker's file service or a filesharing worker, chunk by chunk. Rule 9 of docs/protocols/nfp.md. */
 import { totalBytes } from '@proj/frames';
 import { ProjError } from '@proj/transport';
 import { chunksOf, fileNameOf, readFileDetails, storeFile } from './files.js';
@@ -16,14 +16,14 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a transfer needs of a client. */
+/** What a transfer needs from a client. */
 export interface FileClient {
-  /** Asks the broker's file service; the body as it came. */
+  /** Calls the broker's file service; the raw body. */
   ask(task: string, kwargs: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<readonly Uint8Array[]>;
   /** The same, for answers in JSON. */
   askJson(task: string, kwargs: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<unknown>;
   post(service: string, task: string, options: NfpPostOptions): Promise<NfpJob>;
-  /** PUT to a worker that has the job. */
+  /** Sends PUT to a worker that has the job. */
   put(uuid: string, worker: string, value: unknown): void;
 }
 
@@ -36,7 +36,7 @@ export async function listFiles(client: FileClient, url: string, options: NfpLis
       ? await client.askJson(task, { url }, options)
       : (await askWorker(client, worker, task, { url }, options)).result;
   if (!Array.isArray(value))
-    throw new ProjError('PROTOCOL_REMOTE', `${task} ${url}: the answer is no list: ${JSON.stringify(value)}`);
+    throw new ProjError('PROTOCOL_REMOTE', `${task} ${url}: the answer is not a list: ${JSON.stringify(value)}`);
   if (value.length === 1 && value[0] === 'Directory Not Found')
     throw new ProjError('REJECTED', `${task} ${url}: no such folder`);
   // NORFAB on Linux writes three slashes.
@@ -79,7 +79,7 @@ function brokerChunks(client: FileClient, plan: ChunkPlan, limits: CallLimits) {
 }
 
 async function* workerChunks(client: FileClient, plan: ChunkPlan, worker: string, limits: CallLimits) {
-  // A file without bytes needs no chunk.
+  // An empty file needs no chunk.
   if (plan.totalBytes === 0) return;
   const { url, chunkBytes } = plan;
   const given = new AbortController();
@@ -103,7 +103,7 @@ async function* workerChunks(client: FileClient, plan: ChunkPlan, worker: string
     });
     await end;
   } finally {
-    // If we are the ones to stop, the job ends at the worker, too.
+    // If we stop first, also ends the job at the worker.
     given.abort();
   }
 }
@@ -120,16 +120,16 @@ async function askWorker(
   return only(`${task} ${String(kwargs['url'])}`, await job.done());
 }
 
-/** The result of the one worker that was asked. Throws its failure. */
+/** The result of the one worker that was called. Throws its failure. */
 function only(subject: string, results: NfpJobResults): NfpJobResult {
   const [result] = Object.values(results);
-  if (result === undefined) throw new ProjError('PROTOCOL_REMOTE', `${subject}: no worker has answered`);
+  if (result === undefined) throw new ProjError('PROTOCOL_REMOTE', `${subject}: no worker answered`);
   if (!result.failed) return result;
   const code = result.status === 408 ? 'TIMEOUT' : 'REJECTED';
   throw new ProjError(code, `${subject}: ${result.worker}: ${result.errors.join(', ') || 'failed'}`);
 }
 
-/** How a file is cut into chunks. */
+/** How a file is divided into chunks. */
 interface ChunkPlan {
   readonly url: string;
   readonly totalBytes: number;
@@ -137,7 +137,7 @@ interface ChunkPlan {
   readonly inTransit: number;
 }
 
-/** Asks a broker for chunks by offset, several at a time. A failure ends it; chunks still under way are dropped. */
+/** Requests chunks from a broker by offset, several at a time. A failure ends it; chunks under way are dropped. */
 async function* askedChunks(
   plan: ChunkPlan,
   ask: (offset: number) => Promise<readonly Uint8Array[]>,
@@ -149,7 +149,7 @@ async function* askedChunks(
       const next = wanted.next();
       if (next.done === true) break;
       const answer = ask(next.value.offset);
-      // The first failure is reported; the others need not be.
+      // Only the first failure is reported.
       answer.catch(() => undefined);
       underWay.push({ bytes: next.value.bytes, answer });
     }
@@ -159,15 +159,15 @@ async function* askedChunks(
   }
 }
 
-/** What {@link StreamedChunks} needs of the job that streams. */
+/** What {@link StreamedChunks} needs from the streaming job. */
 interface ChunkJob {
-  /** Asks for the chunk that begins there. */
+  /** Requests the chunk that begins there. */
   put(offset: number): void;
-  /** Rejects, or resolves to why, when the job ends without having sent everything. */
+  /** Rejects, or resolves to the reason, when the job ends before everything was sent. */
   readonly end: Promise<unknown>;
 }
 
-/** Chunks that a worker streams: the first one unasked, the others when asked for after that, in the order of the questions. */
+/** Chunks that a worker streams: the first one unrequested, the others on request, in order. */
 class StreamedChunks {
   readonly #plan: ChunkPlan;
   readonly #arrived: (readonly Uint8Array[])[] = [];
@@ -178,24 +178,24 @@ class StreamedChunks {
     this.#plan = plan;
   }
 
-  /** Takes a chunk that the worker streams. */
+  /** Receives a chunk from the worker. */
   readonly push = (frames: readonly Uint8Array[]): void => {
     this.#arrived.push(frames);
     this.#wake();
   };
 
-  /** The chunks in order. No more are taken than were asked for, however many the worker sends. */
+  /** The chunks in order. Accepts no more than were requested, however many the worker sends. */
   async *read(job: ChunkJob): AsyncGenerator<readonly Uint8Array[]> {
     const { url, totalBytes: total, chunkBytes, inTransit } = this.#plan;
     job.end.then(
-      () => this.#fail(new ProjError('PROTOCOL_REMOTE', `file ${url}: the worker ended before all of it had come`)),
+      () => this.#fail(new ProjError('PROTOCOL_REMOTE', `file ${url}: the worker ended before it had sent everything`)),
       (error: unknown) => this.#fail(error),
     );
     const wanted = [...chunksOf(total, chunkBytes)];
     let asked = 1;
     for (const [index, { bytes }] of wanted.entries()) {
       const frames = await this.#next();
-      // Not before the first one has come: workers of NORFAB drop requests that come before the job runs.
+      // Only after the first one has arrived: NORFAB's workers drop requests that arrive before the job runs.
       for (const most = Math.min(wanted.length, index + 1 + inTransit); asked < most; asked++)
         job.put((wanted[asked] as { offset: number }).offset);
       yield checked(url, frames, bytes);
@@ -219,9 +219,9 @@ class StreamedChunks {
   }
 }
 
-/** A chunk of another length is an error text, or from a source that cuts differently. */
+/** A chunk of another length is an error text, or from a source with another chunk size. */
 function checked(url: string, frames: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   const came = totalBytes(frames);
   if (came === bytes) return frames;
-  throw new ProjError('PROTOCOL_REMOTE', `file ${url}: a chunk of ${came} bytes came where ${bytes} were asked for`);
+  throw new ProjError('PROTOCOL_REMOTE', `file ${url}: received a chunk of ${came} bytes instead of ${bytes}`);
 }

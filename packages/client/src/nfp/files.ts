@@ -1,4 +1,4 @@
-/** NFP client: fetched files on this disk. Rule 9 of docs/protocols/nfp.md. */
+/** NFP client: fetched files on the local disk. Rule 9 of docs/protocols/nfp.md. */
 import { createHash } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,14 +28,14 @@ export interface StoreFileOptions {
   readonly onProgress: ((progress: NfpFileProgress) => void) | undefined;
 }
 
-/** The name of the fetched file: the last part of its url. Throws `OPTIONS_INVALID` if that is no plain name. */
+/** The name of the fetched file: the last part of its url. Throws `OPTIONS_INVALID` if that is not a plain name. */
 export function fileNameOf(url: string): string {
   const name = /^nf:\/\/.*?([^/]+)$/u.exec(url)?.[1] ?? '';
   if (name !== '' && name !== '.' && name !== '..' && !/[\\:\p{Cc}\p{Cs}]/u.test(name)) return name;
   throw new ProjError('OPTIONS_INVALID', `url ${JSON.stringify(url)}: must be nf://folder/file with a plain file name`);
 }
 
-/** Reads an answer to `file_details`. Throws `REJECTED` if there is no such file, `PROTOCOL_REMOTE` for anything else. */
+/** Decodes an answer to `file_details`. Throws `REJECTED` if there is no such file, `PROTOCOL_REMOTE` for anything else. */
 export function readFileDetails(url: string, value: unknown): NfpFileDetails {
   if (isRecord(value) && value['exists'] === false) throw new ProjError('REJECTED', `file ${url}: not found`);
   const { size_bytes: bytes, md5hash: md5 } = isRecord(value) ? value : {};
@@ -45,9 +45,8 @@ export function readFileDetails(url: string, value: unknown): NfpFileDetails {
 }
 
 /**
- * Writes the chunks to a temporary file in the folder `to`, compares size and MD5, and only then renames it, replacing an
- * older file. A failure leaves nothing behind. The chunks are written one by one, in order, so they are asked for as fast as the disk
- * takes them.
+ * Writes the chunks to a temporary file in the folder `to`, compares size and MD5, and only then renames it, replacing an older file. A failure
+ * leaves nothing behind. Chunks are written one by one, in order, so they are requested as fast as the disk writes them.
  */
 export async function storeFile(
   url: string,
@@ -78,7 +77,7 @@ export async function storeFile(
     }
     const md5 = hash.digest('hex');
     if (bytes !== details.bytes || md5 !== details.md5) {
-      const text = `file ${url}: ${bytes} bytes with MD5 ${md5} came, not ${details.bytes} with ${details.md5}; was it changed meanwhile?`;
+      const text = `file ${url}: received ${bytes} bytes with MD5 ${md5} instead of ${details.bytes} with ${details.md5}; the file may have changed meanwhile`;
       throw new ProjError('PROTOCOL_REMOTE', text);
     }
     const path = join(to, name);

@@ -26,13 +26,13 @@ export interface NfpJobRecord {
   /** As on the wire. */
   readonly target: string;
   readonly state: NfpJobState;
-  /** The workers that have it, as far as is known. */
+  /** The workers known to have it. */
   readonly workers: readonly string[];
   readonly results: readonly NfpJobResult[];
   /** Why it failed as a whole. */
   readonly errors: readonly string[];
   readonly postedAt: number;
-  /** After this time it is STALE. */
+  /** It becomes STALE at this time. */
   readonly deadlineAt: number;
   readonly endedAt?: number | undefined;
 }
@@ -40,14 +40,14 @@ export interface NfpJobRecord {
 /** Version of the records. */
 const VERSION = 1;
 const PREFIX = 'nfp/job/';
-/** Ended jobs in the order of their ends: the time in 15 digits, a slash, the uuid. */
+/** Ended jobs by end time: the time in 15 digits, a slash, the uuid. */
 const ENDED = 'nfp/ended/';
 const TIME_DIGITS = 15;
 const NOTHING = new Uint8Array();
-/** Most jobs removed in one commit, and the least time between two such commits. */
+/** Limit of jobs removed per commit, and minimum time between two such commits. */
 const BATCH = 500;
 const SWEEP_EVERY_MS = 100;
-/** Until the next attempt, after the store has failed to remove them. */
+/** Wait before the next attempt after the store failed to remove them. */
 const SWEEP_RETRY_MS = 60_000;
 
 /** Settings of a {@link JobBook}. */
@@ -56,28 +56,28 @@ export interface JobBookOptions {
   readonly jobTtlMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Calls back after so many milliseconds. */
+  /** Calls back after this many milliseconds. */
   readonly after: (ms: number, callback: () => void) => Timer;
-  /** The store did not keep a change; the job goes on without it. */
+  /** The store failed to save a change; the job continues without it. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A job that is being written, again and again until nothing has changed meanwhile. */
+/** A job that is being written, repeatedly until nothing has changed meanwhile. */
 interface Writing {
   latest: NfpJobRecord;
   done: Promise<void>;
 }
 
 /**
- * The jobs of one client in the store. The changes of a job are written in order, and those that come while one is being written are written
- * together: a job of ten thousand workers is not written ten thousand times.
+ * One client's jobs in the store. The changes of a job are written in order, and changes during a write are combined: a job of ten thousand
+ * workers is not written ten thousand times.
  */
 export class JobBook {
   readonly #store: RecordStore;
   readonly #options: JobBookOptions;
-  /** Open jobs, as the store is to have them. */
+  /** Open jobs, as they should be stored. */
   readonly #open = new Map<string, NfpJobRecord>();
-  /** Jobs of which something is being written. */
+  /** Jobs that are being written. */
   readonly #writing = new Map<string, Writing>();
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
@@ -88,7 +88,10 @@ export class JobBook {
     this.#options = options;
   }
 
-  /** Opens the store, marks jobs that are too late as STALE, begins to remove those that ended too long ago; returns those to continue. Rejects as the store does. */
+  /**
+   * Opens the store, marks overdue jobs as STALE, begins to remove those that ended too long ago; returns those to continue. Rejects as the
+   * store does.
+   */
   async open(): Promise<NfpJobRecord[]> {
     await this.#store.open();
     const now = this.#options.now();
@@ -103,7 +106,7 @@ export class JobBook {
     return unfinished;
   }
 
-  /** All jobs in the store, in the order of their uuids, in their latest state. */
+  /** All stored jobs, ordered by uuid, in their latest state. */
   async *all(): AsyncIterableIterator<NfpJobRecord> {
     for await (const [key, value] of this.#store.entries(PREFIX)) {
       const record = read(key, value);
@@ -180,7 +183,7 @@ export class JobBook {
     this.#writing.delete(writing.latest.uuid);
   }
 
-  /** Removes jobs that ended `jobTtlMs` ago, a batch at a time, and comes back when more are due. Never rejects. */
+  /** Removes jobs that ended `jobTtlMs` ago, in batches, and reschedules itself when more are due. Never rejects. */
   async #sweep(): Promise<void> {
     const { jobTtlMs, now, after, onError } = this.#options;
     if (jobTtlMs === 0) return;
@@ -194,7 +197,7 @@ export class JobBook {
         if (nextMs > 0 || ++seen > BATCH) break;
         const uuid = key.slice(ENDED.length + TIME_DIGITS + 1);
         removes.push(key);
-        // The uuid may have been used again.
+        // The uuid may have been reused.
         if ((await this.find(uuid))?.endedAt === endedAt) removes.push(PREFIX + uuid);
       }
       if (removes.length > 0) await this.#store.commit({ removes });
@@ -220,7 +223,7 @@ function encode(record: NfpJobRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ version: VERSION, ...record }));
 }
 
-/** `undefined` for a record of another program. Throws `CORRUPT` for one of a later version: to skip it would be to lose the job. */
+/** `undefined` for a record of another program. Throws `CORRUPT` for a later version: skipping it would lose the job. */
 function read(key: string, value: Uint8Array): NfpJobRecord | undefined {
   const record = parse(key, value);
   if (!isRecord(record) || typeof record['version'] !== 'number') return undefined;

@@ -1,4 +1,4 @@
-/** NFP client: a job as its caller sees it, with the results and events that have come. */
+/** NFP client: a job from its caller's side, with the results and events so far. */
 import { totalBytes } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
 import { BoundedBuffer, toBuffers } from '@proj/transport';
@@ -6,50 +6,50 @@ import type { TracedCall } from '@proj/transport/tracing';
 import { isRecord } from './engine/answers.js';
 import type { NfpJobResult, NfpJobResults } from './results.js';
 
-/** What a worker says while a job runs. */
+/** What a worker reports while a job runs. */
 export interface NfpJobEvent {
   readonly worker: string | undefined;
   readonly message: string | undefined;
-  /** Such as `running` or `completed`. */
+  /** For example `running` or `completed`. */
   readonly status: string | undefined;
   /** `INFO`, `DEBUG`, `WARNING`, `CRITICAL` or `ERROR`. */
   readonly severity: string | undefined;
-  /** The JSON of the body; `undefined` if it is none. */
+  /** The JSON of the body; `undefined` if it is not JSON. */
   readonly value: unknown;
-  /** The body as it came. */
+  /** The raw body. */
   readonly body: readonly Buffer[];
 }
 
-/** A job that was given to a broker. */
+/** A job that was posted. */
 export interface NfpJob {
   readonly uuid: string;
   readonly service: string;
   readonly task: string;
-  /** The workers that have it, as far as is known now. */
+  /** The workers known to have it so far. */
   readonly workers: readonly string[];
   /** Resolves with the workers when the broker has named them; rejects as `done` does. May be ignored. */
   readonly dispatched: Promise<readonly string[]>;
   /**
-   * Resolves with the workers that have accepted the job, when each worker that it was given to has answered; rejects as `done` does. Why one
-   * has not is in {@link said}. May be ignored.
+   * Resolves with the workers that have accepted the job, once each worker that got it has answered; rejects as `done` does. {@link said}
+   * explains why others have not. May be ignored.
    */
   readonly accepted: Promise<readonly string[]>;
   /** Results so far. */
   readonly said: readonly NfpJobResult[];
-  /** Events dropped because they were not read in time: `eventsMax` and `eventsMaxBytes` are the bounds. */
+  /** Events dropped because they were not read in time, limited by `eventsMax` and `eventsMaxBytes`. */
   readonly droppedEvents: number;
-  /** The last word of each worker, as it comes. May be read several times, each time from the first one on. Throws as `done` rejects. */
+  /** The last word of each worker, as it arrives. May be read several times, each time from the first one on. Throws as `done` rejects. */
   results(): AsyncIterableIterator<NfpJobResult>;
-  /** What workers say meanwhile; each event is read once. Ends with the job. */
+  /** What workers report meanwhile; each event is read once. Ends with the job. */
   events(): AsyncIterableIterator<NfpJobEvent>;
   /**
-   * All results, once they are complete. Workers that failed, or did not answer in time, are among them. Rejects with a `ProjError` if there is
-   * nothing to say about any worker: `REJECTED` by the broker, `TIMEOUT`, `CLOSED`, `UNREACHABLE`; or with the reason of its signal.
+   * All results, once they are complete, including those of workers that failed or did not answer in time. Rejects with a `ProjError` if no
+   * worker has an outcome: `REJECTED` by the broker, `TIMEOUT`, `CLOSED`, `UNREACHABLE`; or with its signal's reason.
    */
   done(): Promise<NfpJobResults>;
 }
 
-/** Bounds of the events that wait to be read. */
+/** Bounds of the unread events. */
 export interface EventBounds {
   readonly eventsMax: number;
   readonly eventsMaxBytes: number;
@@ -73,7 +73,7 @@ class PostOutcome {
   }
 }
 
-/** The other side of an {@link NfpJob}: what the client tells it. Nothing may be told after `end` or `fail`. */
+/** The client's side of an {@link NfpJob}. Nothing may be reported after `end` or `fail`. */
 export class OpenJob implements NfpJob {
   readonly uuid: string;
   readonly service: string;
@@ -86,11 +86,11 @@ export class OpenJob implements NfpJob {
   readonly #accepted = new PostOutcome();
   #workers = new Set<string>();
   readonly #takers = new Set<string>();
-  /** Workers that it was given to and that have not answered yet. */
+  /** Workers that got it and have not answered yet. */
   readonly #mute = new Set<string>();
   #over = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Takes the chunks that workers stream. */
+  /** Receives the chunks that workers stream. */
   onStream: ((chunk: Buffer[]) => void) | undefined;
   /** Stops listening to the caller's signal. */
   release: () => void = ignore;
@@ -179,7 +179,7 @@ export class OpenJob implements NfpJob {
     this.#call();
   }
 
-  /** An event. The oldest unread ones give way to it. */
+  /** An event. It displaces the oldest unread ones. */
   event(body: NfpBody, value: unknown): void {
     this.trace?.event('job event');
     this.#dropped += this.#events.displace(eventOf(body, value), totalBytes(body));
@@ -190,7 +190,7 @@ export class OpenJob implements NfpJob {
     this.#close();
   }
 
-  /** It will have no further result. Does nothing when it is over. */
+  /** No further results will arrive. No effect if it has ended. */
   fail(error: unknown): void {
     if (this.#over) return;
     this.#failure = { error };
@@ -226,7 +226,7 @@ export class OpenJob implements NfpJob {
   }
 }
 
-/** Reads an event of a worker; missing fields are `undefined`. Never throws. */
+/** Decodes a worker's event; missing fields are `undefined`. Never throws. */
 export function eventOf(body: NfpBody, value: unknown): NfpJobEvent {
   const of = isRecord(value) ? value : {};
   const text = (name: string): string | undefined => (typeof of[name] === 'string' ? of[name] : undefined);

@@ -1,4 +1,4 @@
-/** NFP client: its open jobs; each is in the store before it is posted, gets its news, ends once. Rules 7 and 8 of docs/protocols/nfp.md. */
+/** NFP client: its open jobs. Each is stored before it is posted, gets its news, ends once. Rules 7 and 8 of docs/protocols/nfp.md. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
 import type { TracedCall } from '@proj/transport/tracing';
@@ -17,14 +17,14 @@ import type { NfpClientEvent, NfpClientFailure } from './engine/events.js';
 /** The session's news about jobs. */
 export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;
 
-/** What {@link OpenJobs} need of a client. */
+/** What {@link OpenJobs} need from a client. */
 export interface OpenJobsHost {
   dispatch(event: NfpClientEvent<OpenJob>): void;
-  /** What is known of the brokers, for a call that failed with this code. */
+  /** What is known about the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined;
   /** Milliseconds since 1970. */
   wallMs(): number;
-  /** An input handler has rejected. */
+  /** An input handler rejected. */
   onError(error: unknown): void;
 }
 
@@ -41,7 +41,7 @@ export class OpenJobs {
     this.#host = host;
   }
 
-  /** Gives a new job to the session once it is in the store. Rejects with `REJECTED` while a job with this uuid is open, and as the store does. */
+  /** Gives a new job to the session once it is stored. Rejects with `REJECTED` while a job with this uuid is open, and as the store does. */
   async post(
     { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
     body: Uint8Array[],
@@ -72,7 +72,7 @@ export class OpenJobs {
     return job;
   }
 
-  /** Continues a job of the store. */
+  /** Continues a stored job. */
   resume(record: NfpJobRecord): NfpJob {
     const { uuid, service, task, target, kwargs, args, workers, results } = record;
     const job = new OpenJob({ uuid, service, task }, this.#settings);
@@ -96,12 +96,12 @@ export class OpenJobs {
     return job;
   }
 
-  /** The job is posted once more. */
+  /** The job is posted again. */
   reposted(uuid: string): void {
     this.#jobs.get(uuid)?.trace?.event('resend');
   }
 
-  /** Passes on what the session says about a job. */
+  /** Forwards the session's news about jobs. */
   onNews(job: OpenJob, news: NfpJobNews): void {
     switch (news.kind) {
       case 'dispatched':
@@ -144,7 +144,7 @@ export class OpenJobs {
     }
   }
 
-  /** Fails the jobs that have not reached the session; to be called once it is closed. */
+  /** Fails the jobs that have not reached the session. Call it once the session is closed. */
   close(): void {
     for (const job of this.#jobs.values())
       job.fail(failure(this.#settings, subjectOf(job.service, job.task), 'CLOSED'));
@@ -162,14 +162,14 @@ export class OpenJobs {
     else job.release = onAbort(signal, abort);
   }
 
-  /** Ends a job without the last word of all its workers. */
+  /** Ends a job before all its workers have said their last word. */
   #end(job: OpenJob, error: unknown, why: string, state: 'FAILED' | 'STALE' = 'FAILED'): void {
     this.#jobs.delete(job.uuid);
     this.#book?.end(job.uuid, state, [why]);
     job.fail(error);
   }
 
-  /** Asks the handler and sends its answer to the worker. Never rejects. */
+  /** Calls the handler and sends its answer to the worker. Never rejects. */
   async #onInput(job: OpenJob, { worker, id, request }: Extract<NfpJobNews, { kind: 'input' }>): Promise<void> {
     const { onInput } = this.#settings;
     this.#book?.change(job.uuid, () => ({ state: 'WAITING_CLIENT_INPUT' }));

@@ -35,38 +35,38 @@ export interface NfpInputRequest {
   /** Id of this question. */
   readonly id: string;
   readonly question: string;
-  /** What the worker suggests. */
+  /** The worker's suggested answer. */
   readonly default: unknown;
-  /** The whole request as the worker sent it. */
+  /** The whole request, as received. */
   readonly value: unknown;
 }
 
-/** Answers questions of running jobs. A rejection cancels the question; the worker decides what follows. */
+/** Answers questions of running jobs. If it rejects, the question is cancelled, and the worker decides what follows. */
 export type NfpInputHandler = (request: NfpInputRequest) => unknown;
 
 /** Schema of {@link NfpClientOptions}. */
 export const nfpClientOptions = z.strictObject({
-  /** Brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:5555`. */
+  /** Brokers, in order of preference; after silence or a lost connection the next one is used. 1 to 64; default `tcp://127.0.0.1:5555`. */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5555']),
   /** Routing id of this client, unique among connected clients. 1 to 255 bytes; default `proj-` and a random uuid. */
   name: z.optional(nfpName),
-  /** How command frames are written: every release reads `ascii`; the specification says `byte`. Default `ascii`. */
+  /** Form of command frames: every release reads `ascii`; the specification says `byte`. Default `ascii`. */
   commandForm: withDefault(oneOf('ascii', 'byte'), 'ascii'),
   /** `legacy` for releases up to 0.14.0. Only chooses `mmiCommand`, since any header is read. Default `current`. */
   dialect: withDefault(oneOf('current', 'legacy'), 'current'),
-  /** How services of the broker are called: brokers up to 0.15.1 know only `get`. Default `mmi`, in dialect `legacy` `get`. */
+  /** How to call the broker's services: brokers up to 0.15.1 know only `get`. Default `mmi`, in dialect `legacy` `get`. */
   mmiCommand: z.optional(oneOf('mmi', 'get')),
-  /** Begin with OPEN, which ends real brokers before 0.19.0. Default false. */
+  /** Begin with OPEN, which crashes real brokers before 0.19.0. Default false. */
   sendOpen: withDefault(flag(), false),
   /** How long to wait for the broker's OPEN. 1 ms to a day, default 1000. */
   openTimeoutMs: withDefault(milliseconds, 1000),
-  /** How often workers are asked for results. 10 ms to an hour, default 500 (NORFAB). */
+  /** How often workers are polled for results. 10 ms to an hour, default 500 (NORFAB). */
   pollIntervalMs: withDefault(integer(10, 3_600_000), 500),
-  /** How long a job may take. 1 ms to 30 days, default 60,000 (NORFAB). */
+  /** Time limit for a job. 1 ms to 30 days, default 60,000 (NORFAB). */
   timeoutMs: withDefault(integer(1, 30 * DAY_MS), 60_000),
-  /** How long a question may take: GET, DELETE, services of the broker. 1 ms to a day, default 10,000. */
+  /** Time limit for a question: GET, DELETE, the broker's services. 1 ms to a day, default 10,000. */
   askTimeoutMs: withDefault(milliseconds, 10_000),
-  /** How long a broker may owe an answer before another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
+  /** How long a broker may leave a call unanswered before another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
   answerTimeoutMs: withDefault(milliseconds, 3000),
   /** Wait before the first reconnection; doubles each time. 1 ms to a day, default 100. */
   reconnectMinMs: withDefault(milliseconds, 100),
@@ -74,17 +74,17 @@ export const nfpClientOptions = z.strictObject({
   reconnectMaxMs: withDefault(milliseconds, 5000),
   /** Open jobs and questions; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
   openMax: withDefault(integer(1, 10_000_000), 100_000),
-  /** Bytes in their bodies; more fail with `QUEUE_FULL`. At least 1024; default 268,435,456. */
+  /** Bytes of their bodies; more fail with `QUEUE_FULL`. At least 1024; default 268,435,456. */
   openMaxBytes: withDefault(integer(1024), 268_435_456),
-  /** Events of one job that may wait to be read; beyond that the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
+  /** Unread events of one job; beyond this the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
   eventsMax: withDefault(integer(1, 1_000_000), 1000),
-  /** Bytes in them. At least 1024; default 16,777,216. */
+  /** Their bytes. At least 1024; default 16,777,216. */
   eventsMaxBytes: withDefault(integer(1024), 16_777_216),
-  /** Keeps jobs so that the next process can continue them; the client owns it from then on. Default: none. */
+  /** Stores jobs so that the next process can continue them; owned by the client from then on. Default: none. */
   store: z.optional(z.custom<RecordStore>(isStore, 'expected a RecordStore, such as lmdbRecords({ folder })')),
   /** How long ended jobs stay in the store, in milliseconds; 0 is forever. Default 604,800,000 (7 days). */
   jobTtlMs: withDefault(integer(0), 604_800_000),
-  /** Answers questions of running jobs. Default: none, so that questions time out at the worker. */
+  /** Answers questions of running jobs. Default: none; questions then time out at the worker. */
   onInput: z.optional(functionOf<NfpInputHandler>('(request) => value')),
   /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
@@ -94,7 +94,7 @@ export const nfpClientOptions = z.strictObject({
   curve: clientFields.curve,
   /** See {@link clientFields}. */
   tracing: clientFields.tracing,
-  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
+  /** Sockets and time. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
 });
 
@@ -106,7 +106,7 @@ export type NfpClientSettings = z.output<typeof nfpClientOptions>;
 
 const TARGET_MAX_BYTES = 65_536;
 
-/** As on the wire: several names are a JSON array, as every release reads it. */
+/** As on the wire: several names are a JSON array, which every release reads. */
 const target = z
   .pipe(
     z.union(
@@ -139,7 +139,7 @@ export const nfpPostOptions = z.strictObject({
   timeoutMs: z.optional(integer(1, 30 * DAY_MS)),
   /** The job's id: 1 to 255 bytes, used once. Default: 32 random hex digits (NORFAB). */
   uuid: z.optional(nfpName),
-  /** Takes the chunks that workers stream, in order. Default: they are dropped. */
+  /** Receives the chunks that workers stream, in order. Default: they are dropped. */
   onStream: z.optional(functionOf<(chunk: Buffer[]) => void>('(chunk) => void')),
 });
 
@@ -151,7 +151,7 @@ export type NfpPostSettings = z.output<typeof nfpPostOptions>;
 
 /** Schema of {@link NfpAskOptions}. */
 export const nfpAskOptions = z.strictObject({
-  /** The service whose workers are asked. Default: as the client's store knows, otherwise `all`, the workers of every service. */
+  /** The service whose workers are asked. Default: as recorded in the client's store, otherwise `all`, the workers of every service. */
   service: z.optional(nfpName),
   /** Which of its workers, as for `post`. Default `all`. */
   target: withDefault(target, 'all'),
@@ -174,7 +174,7 @@ export const nfpCallOptions = z.strictObject({
   timeoutMs: z.optional(milliseconds),
 });
 
-/** What calls of a service of the broker take. */
+/** The options of a call to one of the broker's services. */
 export type NfpCallOptions = z.input<typeof nfpCallOptions>;
 
 /** Schema of {@link NfpWorkersCallOptions}. */
@@ -183,7 +183,7 @@ export const nfpWorkersCallOptions = z.extend(nfpCallOptions, {
   target: withDefault(target, 'all'),
 });
 
-/** What calls of the workers' own management take. */
+/** The options of a call to the workers' management. */
 export type NfpWorkersCallOptions = z.input<typeof nfpWorkersCallOptions>;
 
 /** {@link NfpWorkersCallOptions} with the defaults filled in. */
@@ -238,7 +238,7 @@ export type NfpFetchSettings = z.output<typeof nfpFetchOptions>;
 
 /** Schema of {@link NfpSubscriberOptions}. All fields are optional; unknown ones are refused. */
 export const nfpSubscriberOptions = z.strictObject({
-  /** Where brokers publish; the subscriber listens to all of them. 1 to 64 endpoints, default `tcp://127.0.0.1:5556`. */
+  /** Where brokers publish; the subscriber connects to all of them. 1 to 64 endpoints, default `tcp://127.0.0.1:5556`. */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5556']),
   /** Largest event, in bytes over all frames. At least 1024; default 134,217,728. */
   maxMessageBytes: withDefault(integer(1024), 134_217_728),
@@ -258,9 +258,9 @@ export const nfpSubscribeOptions = z
     service: z.optional(nfpName),
     /** Only events of this job; needs `service`. Default: all. */
     uuid: z.optional(nfpName),
-    /** Events that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
+    /** Unread events; beyond this the oldest is dropped. 1 to 10,000,000; default 10,000. */
     bufferMax: withDefault(integer(1, 10_000_000), 10_000),
-    /** Bytes in them. At least 1; default 67,108,864. */
+    /** Their bytes. At least 1; default 67,108,864. */
     bufferMaxBytes: withDefault(integer(1), 67_108_864),
     /** Ends the subscription: the next read rejects with the signal's reason. */
     signal: z.optional(abortSignal),

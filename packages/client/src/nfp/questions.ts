@@ -1,4 +1,4 @@
-/** NFP client: questions to the broker and to workers, apart from jobs. Rule 6 of docs/protocols/nfp.md. */
+/** NFP client: questions to the broker and to workers, separate from jobs. Rule 6 of docs/protocols/nfp.md. */
 import { parseOptions, ProjError } from '@proj/transport';
 import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
@@ -13,14 +13,14 @@ import type { NfpNews } from './runner.js';
 import { WORKER_SERVICE } from './engine/question-answers.js';
 import type { NfpClientEvent, NfpClientFailure, NfpQuestion, NfpReply } from './engine/events.js';
 
-/** The service of the broker that manages it. */
+/** The broker's management service. */
 const BROKER_SERVICE = 'mmi.service.broker';
 /** The broker's inventory of workers. */
 export const INVENTORY_SERVICE = 'sid.service.broker';
 /** The broker's files. */
 export const FILES_SERVICE = 'fss.service.broker';
 
-/** What to call instead of posting a job to a service that has none: it answers, and nobody accepts (rules 17, 20 and 21). */
+/** What to call instead of posting a job to a service without jobs: it answers, and nobody accepts (rules 17, 20 and 21). */
 export const INSTEAD_OF_JOBS: ReadonlyMap<string, string> = new Map([
   [BROKER_SERVICE, 'mmi()'],
   [WORKER_SERVICE, 'mmiWorkers()'],
@@ -28,7 +28,7 @@ export const INSTEAD_OF_JOBS: ReadonlyMap<string, string> = new Map([
   [FILES_SERVICE, 'fetchFile() or listFiles()'],
 ]);
 
-/** A row of one of the broker's lists, by the broker's column names. */
+/** A row of one of the broker's lists, with the broker's column names. */
 export type NfpRow = Readonly<Record<string, unknown>>;
 
 /** The caller that asked a question. */
@@ -38,26 +38,26 @@ export interface QuestionCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** What {@link Questions} need of a client. */
+/** What {@link Questions} need from a client. */
 export interface QuestionsHost {
   /** Resolves when calls can be made. */
   ready(signal: AbortSignal | undefined): Promise<void>;
   dispatch(event: NfpClientEvent<QuestionCall>): void;
-  /** What is known of the brokers, for a call that failed with this code. */
+  /** What is known about the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined;
-  /** A uuid as NORFAB writes it. */
+  /** A uuid in NORFAB's form. */
   uuid(): string;
 }
 
-/** No broker of ours has more workers, clients or services. */
+/** More workers, clients or services than any broker of ours has. */
 const ROWS_MAX = 2_000_000;
 
-/** Tasks that must not reach a second broker when the answer of the first is lost. */
+/** Tasks that must not be sent to a second broker if the answer of the first is lost. */
 const ACTS = new Set(['restart', 'shutdown', 'disconnect']);
 
 const ignore = (): void => undefined;
 
-/** Asks the questions of one client. */
+/** Sends the questions of one client. */
 export class Questions {
   readonly #settings: NfpClientSettings;
   readonly #host: QuestionsHost;
@@ -81,13 +81,13 @@ export class Questions {
   /** The rows of one of the broker's lists. Rejects with `PROTOCOL_REMOTE` if the broker has no such list. */
   async list(task: string, options: NfpCallOptions): Promise<readonly NfpRow[]> {
     const named: NfpRow[] = [];
-    // A long list comes in parts.
+    // A long list arrives in parts.
     for (;;) {
       const own = named.length === 0 ? options : { ...options, kwargs: { ...options.kwargs, skip: named.length } };
       const rows = await this.mmi(task, own);
       if (!Array.isArray(rows) || !rows.every(isRecord) || named.length > ROWS_MAX)
-        throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
-      // A row without a name stands for no one, or for rows still to come.
+        throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is not a list: ${JSON.stringify(rows)}`);
+      // A row without a name stands for no one, or for rows not yet sent.
       const part = rows.filter(({ name }) => name !== '');
       for (const row of part) named.push(row);
       if (part.length === 0 || !rows.some(({ more }) => typeof more === 'number' && more > 0)) return named;
@@ -99,7 +99,7 @@ export class Questions {
     return parseAnswer(subjectOf(service, call.task), await this.ask(service, call, limits));
   }
 
-  /** The same; the body of the answer as it came. */
+  /** The same; the raw body of the answer. */
   async ask(service: string, call: TaskCall, limits: CallLimits): Promise<readonly Uint8Array[]> {
     const subject = subjectOf(service, call.task);
     const body = encodeBody(subject, call, this.#settings.maxMessageBytes);
@@ -117,13 +117,13 @@ export class Questions {
     throw new ProjError('REJECTED', `${subject}: status ${reply?.status ?? 0}`);
   }
 
-  /** A task of the workers' own management. */
+  /** A management task of the workers. */
   async askWorkers(task: string, own: NfpWorkersCallSettings): Promise<readonly NfpWorkerAnswer[]> {
     const { target, kwargs, args, signal } = own;
     const subject = `task ${JSON.stringify(task)} of the workers`;
     const body = encodeBody(subject, { task, kwargs, args }, this.#settings.maxMessageBytes);
     await this.#host.ready(signal);
-    // By GET, since its 202 says which workers will answer. The workers are called by MMI anyway.
+    // By GET, because its 202 says which workers will answer. The workers are called by MMI anyway.
     const call = { command: 'get', service: WORKER_SERVICE, target, uuid: this.#host.uuid(), body } as const;
     const replies = await this.#put(subject, { call, from: 'workers', repeatable: !ACTS.has(task) }, own);
     return replies.map(({ worker, status, value }) => ({ worker, status, value }));
@@ -144,7 +144,7 @@ export class Questions {
     throw new ProjError('REJECTED', `${subject}: none of ${replies.length} workers knows the job`);
   }
 
-  /** Passes on what the session says about a question. */
+  /** Forwards the session's news about a question. */
   onNews(asker: QuestionCall, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
     if (news.kind === 'answered') asker.resolve(news.replies);
     else if (news.kind === 'failed') {

@@ -7,7 +7,10 @@ import type { NfpReply } from './engine/events.js';
 /** One worker's answer about a job. */
 export interface NfpJobResult {
   readonly worker: string;
-  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 no answer in time; 417 something in place of an answer; others as the worker says. */
+  /**
+   * 200 done; 300 not yet; 102 waits for input; 400 rejected; 404 unknown to it; 408 no answer in time; 417 unexpected answer; others as
+   * reported by the worker.
+   */
   readonly status: number;
   /** The task failed, or there is no result. */
   readonly failed: boolean;
@@ -23,25 +26,25 @@ export type NfpJobResults = Readonly<Record<string, NfpJobResult>>;
 
 /** One worker's answer to a call of its management. */
 export interface NfpWorkerAnswer {
-  /** Answers are not signed: the name is known only if one worker was asked, or all others are known. */
+  /** Answers are not signed: the name is known only if one worker was called, or all others are known. */
   readonly worker: string | undefined;
-  /** 200; 400 for a call that is not allowed; 408 for no answer in time. */
+  /** 200; 400 for a forbidden call; 408 for no answer in time. */
   readonly status: number;
   /** The JSON of the answer. */
   readonly value: unknown;
 }
 
-/** Reads the answers of workers to a GET or DELETE. Never throws. */
+/** Decodes workers' answers to a GET or DELETE. Never throws. */
 export function resultsOf(replies: readonly NfpReply[]): NfpJobResults {
   const results = replies.map(({ worker = '', status, value, body }) => {
-    // A result is filed under its worker's name.
+    // A result is keyed by its worker's name.
     const own = isRecord(value) && isRecord(value[worker]) ? value[worker] : value;
     return [worker, resultOf(worker, status, own, body)] as const;
   });
   return Object.fromEntries(results);
 }
 
-/** Reads the answer of a worker. Never throws. */
+/** Decodes a worker's answer. Never throws. */
 export function resultOf(worker: string, status: number, value: unknown, body: NfpBody): NfpJobResult {
   const errors = isRecord(value) && Array.isArray(value['errors']) ? value['errors'].map(String) : [];
   if (status === 200 && isRecord(value) && 'result' in value)
@@ -85,7 +88,7 @@ function explain(status: number): string {
     case 408:
       return 'no result in time';
     case 417:
-      return 'no result in time, but something that is no answer';
+      return 'no result in time, only an unexpected answer';
     default:
       return `status ${status}`;
   }

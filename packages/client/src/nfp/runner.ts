@@ -12,7 +12,7 @@ import type { NfpClientSettings } from './options.js';
 import type { NfpClientEffect, NfpClientEvent, NfpClientFailure } from './engine/events.js';
 import type { NfpClientSession } from './engine/session.js';
 
-/** Effects that are not for sockets. */
+/** Effects that do not concern sockets. */
 export type NfpNews<Ticket> = Exclude<NfpClientEffect<Ticket>, { kind: 'open' | 'close' | 'send' }>;
 
 const MESSAGE_FRAMES = 64;
@@ -40,7 +40,7 @@ export class NfpRunner<Ticket> {
         onMessage: (socket, frames) => ({ kind: 'message', socket, message: decodeNfpAtClient(frames) }),
         onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
         onLost: (socket) => ({ kind: 'lost', socket }),
-        // The uuid in the frames of a call of ours.
+        // The uuid in the frames of our own calls.
         onUndeliverable: (socket, frames) => ({
           kind: 'unsent',
           socket,
@@ -58,19 +58,19 @@ export class NfpRunner<Ticket> {
     return this.#host.transport;
   }
 
-  /** What is known of the brokers, for a call that failed with this code. */
+  /** What is known about the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined {
     if (code !== 'TIMEOUT') return undefined;
     return unanswered(this.#host, this.#settings.endpoints, isThere(this.#settings));
   }
 
-  /** Loads the transport. Rejects with `UNAVAILABLE` where ZeroMQ cannot run. */
+  /** Loads the transport. Rejects with `UNAVAILABLE` if ZeroMQ cannot run. */
   async load(): Promise<void> {
     const { entropy } = await this.#host.load();
     this.#name = nfpRoutingId(this.#settings.name ?? `proj-${entropy.uuid()}`);
   }
 
-  /** Does nothing before `load`, and after `close`. */
+  /** No effect before `load` and after `close`. */
   dispatch(event: NfpClientEvent<Ticket>): void {
     this.#host.dispatch(event);
   }
@@ -102,7 +102,7 @@ export class NfpRunner<Ticket> {
       lingerMs,
       maxMessageFrames: MESSAGE_FRAMES,
       maxMessageBytes,
-      // Each order has at most one call on its way, and perhaps a GET and a DELETE.
+      // Each order has at most one call under way, and perhaps a GET and a DELETE.
       peerQueueMax: openMax * 3,
       queueMax: openMax * 3,
       peerQueueMaxBytes: openMaxBytes * 3,

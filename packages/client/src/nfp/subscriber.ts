@@ -1,4 +1,4 @@
-/** NFP "NFP/Broker-PUB", the listening side, a facade: rule 22 of the broker in docs/protocols/nfp.md. */
+/** NFP "NFP/Broker-PUB", the subscriber, a facade: rule 22 of the broker in docs/protocols/nfp.md. */
 import { decodeNfpPublishedEvent, nfpNameOf } from '@proj/frames/nfp';
 import { Departures, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, Life } from '@proj/transport';
@@ -14,38 +14,38 @@ import type { NfpSubscribeOptions, NfpSubscriberOptions } from './options.js';
 
 /** An event of a worker, as a broker publishes it. */
 export interface NfpPublication extends NfpJobEvent {
-  /** Routing id of the worker that sent it, whatever its body says. */
+  /** Routing id of the sending worker, whatever its body says. */
   readonly worker: string;
   readonly service: string;
-  /** The job; any topic where the worker has no job of that name. */
+  /** The job; any topic if the worker has no job of that name. */
   readonly uuid: string;
 }
 
-/** What `subscribe` returns: an async iterator over {@link NfpPublication}, each with how many were missed before it. */
+/** The result of `subscribe`: an async iterator over {@link NfpPublication}, each with the number missed before it. */
 export type NfpSubscription = Subscription<NfpPublication>;
 
 /** Events of an {@link NfpSubscriber}. */
 export interface NfpSubscriberEvents {
-  /** A subscription's reader is too slow: its oldest event was dropped. Once until it reads the next one, which says how many. */
+  /** A subscription's reader is too slow: its oldest event was dropped. Emitted once until it reads the next one, which has the count. */
   missed: NfpSubscription;
-  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
 }
 
 /** Totals since construction. */
 export interface NfpSubscriberStats {
-  /** Events that a subscription wanted. */
+  /** Events that matched a subscription. */
   readonly received: number;
-  /** Of those, dropped because they were not read in time. */
+  /** Those dropped because they were not read in time. */
   readonly missed: number;
-  /** Messages that are no event, or over the limits. */
+  /** Messages that were not events, or over the limits. */
   readonly unreadable: number;
 }
 
 const MESSAGE_FRAMES = 64;
 
 /**
- * Listens to the events that brokers publish (`publish` of `NfpBroker`, `--nfp-events` of `proj-broker`).
+ * Receives the events that brokers publish (`publish` of `NfpBroker`, `--nfp-events` of `proj-broker`).
  *
  * ```ts
  * await using subscriber = new NfpSubscriber({ endpoints: ['tcp://127.0.0.1:5556'] });
@@ -76,9 +76,9 @@ export class NfpSubscriber implements Life<NfpSubscriberEvents> {
   }
 
   /**
-   * Listens from now on. Each subscription has a socket of its own until it ends; the socket reconnects by itself, and what was
-   * published meanwhile is missed. Throws `OPTIONS_INVALID` and `CLOSED`; reading rejects with `UNAVAILABLE` where ZeroMQ cannot run and with
-   * `PEER_LOST` when the socket fails for good.
+   * Subscribes from now on. Each subscription has its own socket until it ends. The socket reconnects by itself; events published meanwhile are
+   * missed. Throws `OPTIONS_INVALID` and `CLOSED`; reading rejects with `UNAVAILABLE` if ZeroMQ cannot run and with `PEER_LOST` if the socket
+   * fails permanently.
    */
   subscribe(options: NfpSubscribeOptions = {}): NfpSubscription {
     const { service, uuid, signal, ...limits } = parseOptions('NfpSubscriber subscribe', nfpSubscribeOptions, options);
@@ -108,7 +108,7 @@ export class NfpSubscriber implements Life<NfpSubscriberEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Totals since construction, as a copy. */
+  /** A copy of the totals since construction. */
   stats(): NfpSubscriberStats {
     return { ...this.#subscriptions.totals };
   }

@@ -52,7 +52,7 @@ describe('request', () => {
     void client.request('2').catch(() => {});
     await expect(stage.settle(client.request('3'))).rejects.toMatchObject({
       code: 'QUEUE_FULL',
-      message: 'request: too many calls wait for a socket (option waitingMax)',
+      message: 'request: too many calls are waiting for a socket (option waitingMax)',
     });
   });
 
@@ -123,7 +123,7 @@ describe('a queue that does not answer', () => {
     await expect(stage.settle(client.request('x'))).rejects.toMatchObject({
       name: 'ProjError',
       code: 'TIMEOUT',
-      message: `request: no answer to 3 sends in 3000 ms (${A}, ${A}, ${A}); ${A}: connected, but no answer came`,
+      message: `request: no answer to 3 sends in 3000 ms (${A}, ${A}, ${A}); ${A}: connected, but it did not answer`,
       details: { endpoints: [A, A, A], tries: 3, totalMs: 3000 },
     });
     expect(queue.asked.map((asked) => asked.text)).toEqual(['x', 'x', 'x']);

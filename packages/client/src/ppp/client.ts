@@ -18,28 +18,29 @@ import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './
 
 /** Events of a {@link LazyPirateClient}. */
 export interface LazyPirateEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: LazyPirateNote;
-  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a server failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
 }
 
-/** What error messages call a request: there is no service name on the wire. */
+/** A request's name in error messages: there is no service name on the wire. */
 const SUBJECT = 'request';
 
 /**
- * Asks Paranoid Pirate queues, or anything that answers REQ sockets. Sockets open with the first call and are shared by all:
- * up to `sockets` requests at a time, each on a socket of its own; the others wait in order.
+ * Calls Paranoid Pirate queues, or anything that answers REQ sockets. Sockets open with the first call and are shared by all: up to `sockets`
+ * requests at a time, each on its own socket; the others wait in order.
  *
  * ```ts
  * await using client = new LazyPirateClient({ endpoints: ['tcp://127.0.0.1:5556'] });
  * const [answer] = await client.request('hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, and `connected` for silent ones),
- * `QUEUE_FULL`, `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`,
- * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An aborted call rejects with the
- * signal's reason. A request that failed, was aborted or was sent again may have been executed once, several times or never.
+ * A failed call rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints
+ * that could not be reached or refused us, and `connected` for silent ones), `QUEUE_FULL`, `UNREACHABLE` (no socket can be opened),
+ * `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An
+ * aborted call rejects with the signal's reason. A request that failed, was aborted or was sent again may have been executed once, several times
+ * or never.
  */
 export class LazyPirateClient implements Life<LazyPirateEvents> {
   readonly #settings: LazyPirateSettings;
@@ -74,8 +75,8 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
   }
 
   /**
-   * The reply: one Buffer per frame or, for a typed service, its value. You must know which service's workers the queue has: the
-   * name of the service is not sent.
+   * The reply: one Buffer per frame or, for a typed service, its value. You must know which service the queue's workers provide: its name is not
+   * sent.
    */
   request(body: BodyInput, options?: LazyPirateRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -103,7 +104,7 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): RequestStats {
     return this.#session.stats;
   }
@@ -144,7 +145,7 @@ function isService(value: unknown): value is Service {
   return typeof value === 'object' && value !== null && 'decodeReply' in value;
 }
 
-/** A caller's predicate made safe for an engine: if it throws, the call ends and rejects with what was thrown. */
+/** Makes a caller's predicate safe for an engine: if it throws, the call ends and rejects with that error. */
 class Judge {
   readonly #matches: (reply: Buffer[]) => boolean;
   #fault: { readonly thrown: unknown } | undefined;
@@ -162,7 +163,7 @@ class Judge {
     }
   };
 
-  /** Throws what the predicate has thrown, if anything. */
+  /** Rethrows the predicate's error, if any. */
   rethrow(): void {
     if (this.#fault !== undefined) throw this.#fault.thrown;
   }

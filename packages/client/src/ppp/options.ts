@@ -6,7 +6,7 @@ import { checkTries, clientFields, requestFields } from '../options.js';
 /** Schema of {@link LazyPirateOptions}. */
 export const lazyPirateOptions = z.strictObject({
   ...clientFields,
-  /** Queues, in order of preference; each further try takes the next one. 1 to 64; default `tcp://127.0.0.1:5556`. */
+  /** Queues, in order of preference; each further try uses the next one. 1 to 64; default `tcp://127.0.0.1:5556`. */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5556']),
   /** Largest message, in frames, sent or received. 2 to 65,536; default 1024. */
   maxMessageFrames: withDefault(integer(2, 65_536), 1024),
@@ -25,12 +25,12 @@ export const lazyPirateRequestOptions = z
   .strictObject({
     ...requestFields,
     /**
-     * Whether a reply belongs to this request: the Guide's client compares a sequence number. Others are dropped and the
-     * wait goes on. Called synchronously, once per message; if it throws, the call rejects with that. Default: every reply does.
+     * Whether a reply belongs to this request: the Guide's client compares a sequence number. Others are dropped and the wait continues. Called
+     * synchronously, once per message; if it throws, the call rejects with that error. Default: every reply does.
      */
     matches: z.optional(functionOf<Matches>('(reply) => boolean')),
   })
   .check(z.superRefine(checkTries));
 
-/** What a single call may set. */
+/** The options of a single call. */
 export type LazyPirateRequestOptions = z.input<typeof lazyPirateRequestOptions>;

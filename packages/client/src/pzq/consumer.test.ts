@@ -231,7 +231,7 @@ describe('run', () => {
     const run = new Stage().consumer({ prefetch: 2 }).run(ignore, { concurrency: 3 });
     await expect(run).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
-      message: 'PzqConsumer run: option concurrency = 3: more than option prefetch = 2',
+      message: 'PzqConsumer run: option concurrency = 3: must not exceed option prefetch = 2',
     });
   });
 });

@@ -24,21 +24,21 @@ import type {
 
 /** Events of a {@link PzqConsumer}. */
 export interface PzqConsumerEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: PzqConsumerNote;
-  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a server failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
-  /** A handler rejected (with its message), the clocks seem to disagree, or the socket broke. Where nobody listens: standard error, once a minute. */
+  /** A handler rejected (with its message), the clocks seem to disagree, or the socket failed. Without a listener: standard error, once a minute. */
   error: { readonly error: unknown; readonly message?: PzqMessage };
 }
 
-/** What `run` calls for each message. `signal` aborts when the consumer is closed. */
+/** Called by `run` for each message. `signal` aborts when the consumer is closed. */
 export type PzqHandler = (message: PzqMessage, context: { readonly signal: AbortSignal }) => unknown;
 
-/** The only socket: it is connected to all queues. */
+/** The only socket, connected to all queues. */
 const SOCKET = 1;
 
-/** A caller that waits for a message. */
+/** A caller waiting for a message. */
 interface Reader {
   readonly resolve: (message: PzqMessage | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -47,7 +47,7 @@ interface Reader {
 }
 
 /**
- * Takes messages out of one or more PZQ queues.
+ * Takes messages from one or more PZQ queues.
  *
  * ```ts
  * await using consumer = new PzqConsumer({ endpoints: ['tcp://127.0.0.1:11132'] });
@@ -59,19 +59,19 @@ interface Reader {
  *
  * or, with several handlers at a time and automatic acknowledgements, `await consumer.run(handler, { concurrency: 8 })`.
  *
- * At least once: a message that is not acknowledged in time comes again. One whose key was acknowledged here before is
- * acknowledged again and not handed out. The queue's clock starts when it sends, so keep `prefetch` to what can be
- * handled within its acknowledgement timeout; a delivery whose turn comes too late is dropped (`dropExpired`).
+ * At least once: a message that is not acknowledged in time comes again. One whose key was acknowledged here before is acknowledged again but
+ * not delivered. The queue's clock starts when it sends, so keep `prefetch` to what can be handled within its acknowledgement timeout; a
+ * delivery whose turn comes too late is dropped (`dropExpired`).
  *
- * The socket opens with the first reader. Reading rejects with `OPTIONS_INVALID`, `UNAVAILABLE` (no ZeroMQ on this machine) or the
- * transport's error for an endpoint.
+ * The socket opens with the first reader. Reading rejects with `OPTIONS_INVALID`, `UNAVAILABLE` (no ZeroMQ on this machine) or the transport's
+ * error for an endpoint.
  */
 export class PzqConsumer implements Life<PzqConsumerEvents> {
   readonly #settings: PzqConsumerSettings;
   readonly #events = new Emitter<PzqConsumerEvents>();
   readonly #unheard = new UnheardErrors('PzqConsumer');
   readonly #tracing: Tracing;
-  /** Of messages that have no verdict yet. */
+  /** For messages without a verdict. */
   readonly #traces = new WeakMap<PzqMessage, TracedCall>();
   readonly #session: PzqConsumerSession;
   readonly #readers = new Set<Reader>();
@@ -110,7 +110,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
         onRejected: (_socket, reason) => ({ kind: 'rejected', reason }),
         onUndeliverable: () => ({ kind: 'undeliverable' }),
         onLost: () => undefined,
-        // The reader that had it opened is told.
+        // Reported to the reader that opened it.
         onUnopened: () => undefined,
         onRefused: this.#events.forward('refused'),
         onError: (error) => {
@@ -122,29 +122,29 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
   }
 
   /**
-   * The next message, to be settled by the caller; `undefined` once the consumer is drained or closed. An aborted call rejects with
-   * the signal's reason and takes no message. Any number of calls may wait, each for a message of its own.
+   * The next message, which the caller must settle; `undefined` once the consumer is drained or closed. An aborted call rejects with the
+   * signal's reason and takes no message. Any number of calls may wait, each for its own message.
    */
   async receive(options?: PzqReceiveOptions): Promise<PzqMessage | undefined> {
     const { signal } = options === undefined ? {} : parseOptions('PzqConsumer receive', pzqReceiveOptions, options);
     return this.#receive(signal);
   }
 
-  /** Messages as they come, to be settled by the reader; ends when the consumer is drained or closed. */
+  /** Messages as they arrive, which the reader must settle; ends when the consumer is drained or closed. */
   async *[Symbol.asyncIterator](): AsyncGenerator<PzqMessage, void, undefined> {
     for (let next = await this.#receive(); next !== undefined; next = await this.#receive()) yield next;
   }
 
   /**
-   * Handles messages, `concurrency` at a time: acknowledges what the handler resolves for, unless it has settled the message
-   * itself, and gives back (or leaves) what it rejects for, with an `error` event. Resolves when the consumer is drained or closed or
-   * the signal aborts, and every handler has ended.
+   * Handles messages, `concurrency` at a time. If the handler resolves, the message is acknowledged, unless the handler has settled it; if it
+   * rejects, the message is returned (or left), with an `error` event. Resolves when the consumer is drained or closed or the signal aborts, and
+   * every handler has ended.
    */
   async run(handler: PzqHandler, options: PzqRunOptions = {}): Promise<void> {
     const { concurrency, onError, signal } = parseOptions('PzqConsumer run', pzqRunOptions, options);
     const { prefetch } = this.#settings;
     if (concurrency > prefetch) {
-      const text = `PzqConsumer run: option concurrency = ${concurrency}: more than option prefetch = ${prefetch}`;
+      const text = `PzqConsumer run: option concurrency = ${concurrency}: must not exceed option prefetch = ${prefetch}`;
       throw new ProjError('OPTIONS_INVALID', text);
     }
     const work = async (): Promise<void> => {
@@ -155,17 +155,14 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
   }
 
   /**
-   * Hands nothing more out; when everything handed out is settled or its lease has ended, after `drainMs` at most, gives
-   * waiting messages back and closes. Messages that TCP still holds come again after their timeout. Idempotent.
+   * Delivers no more messages. When all delivered ones are settled or their leases have ended, at the latest after `drainMs`, returns waiting
+   * messages and closes. Messages still in TCP come again after their timeout. Idempotent.
    */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
 
-  /**
-   * Gives waiting messages back, ends all reading and closes. Messages that were handed out and are not settled come again after
-   * their timeout. Idempotent.
-   */
+  /** Returns waiting messages, ends all reading and closes. Delivered but unsettled messages come again after their timeout. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -181,7 +178,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): PzqConsumerStats {
     return this.#session.stats;
   }
@@ -245,15 +242,14 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
       await this.#host.load();
       if (this.#draining !== undefined || this.#closing !== undefined) return;
       const { endpoints, maxMessageFrames, maxMessageBytes, prefetch, curve } = this.#settings;
-      // Few wait in the socket, since another consumer may get what this one has not read; but a mark of 1 costs several system
-      // calls per message.
+      // Few wait in the socket, because another consumer may get what this one has not read; but a mark of 1 costs several system calls per message.
       const room = { receiveHighWaterMark: Math.ceil(prefetch / 4), peerQueueMax: 2 * prefetch + 1000 };
       const port = { maxMessageFrames, maxMessageBytes, ...room, ...clientCurve(curve) };
       this.#host.open(SOCKET, { kind: 'router', endpoints, port });
       this.#host.assertOpened();
       this.#isOpen = true;
     } catch (error) {
-      // The next reader tries again.
+      // The next reader retries.
       this.#opening = undefined;
       throw error;
     }
@@ -272,7 +268,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
     switch (effect.kind) {
       case 'hand': {
         const [reader] = this.#readers;
-        if (reader === undefined) throw new Error('a message is handed out and nobody waits for one');
+        if (reader === undefined) throw new Error('a message is delivered but nobody is waiting');
         this.#dismiss(reader);
         reader.resolve(this.#tracing.isOn ? this.#traced(effect.handed) : new PzqMessage(effect.handed, this.#owner));
         break;
@@ -330,7 +326,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
     return this.#host.close({ kind: 'close' });
   }
 
-  /** Tells readers that nothing more comes. */
+  /** Tells readers that nothing more will arrive. */
   #endReading(): void {
     for (const reader of this.#readers) {
       this.#dismiss(reader);

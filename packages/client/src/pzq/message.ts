@@ -5,19 +5,19 @@ import { withoutTraceFrame } from '@proj/transport/tracing';
 import type { TracedCall, TracingContext } from '@proj/transport/tracing';
 import type { PzqHanded, PzqVerdict } from './engine/consumer-events.js';
 
-/** What a {@link PzqMessage} needs of its consumer. */
+/** What a {@link PzqMessage} needs from its consumer. */
 export interface PzqMessageOwner {
   settle(handed: PzqHanded, verdict: PzqVerdict): void;
   extend(handed: PzqHanded): void;
 }
 
 /**
- * A delivered message. It is the consumer's until its acknowledgement timeout, counted from `sentMicros`, has passed;
- * then the queue delivers it again, here or elsewhere. The first of `ack`, `nack` and `leave` counts, later calls do
- * nothing; none of them can fail, since a queue does not answer.
+ * A delivered message. It belongs to the consumer until its acknowledgement timeout, counted from `sentMicros`, has passed; then the queue
+ * delivers it again, here or elsewhere. The first of `ack`, `nack` and `leave` counts, later calls have no effect. None of them can fail,
+ * because a queue does not answer.
  */
 export class PzqMessage {
-  /** One Buffer per frame, as they were produced; at least one. */
+  /** One Buffer per frame, as produced; at least one. */
   readonly body: Buffer[];
   readonly #handed: PzqHanded;
   readonly #owner: PzqMessageOwner;
@@ -37,7 +37,7 @@ export class PzqMessage {
     return latin1(this.#handed.delivery.key);
   }
 
-  /** When the queue sent it, by its own clock: microseconds since 1970. */
+  /** When the queue sent it, by the queue's clock: microseconds since 1970. */
   get sentMicros(): number {
     return this.#handed.delivery.sentMicros;
   }
@@ -47,19 +47,19 @@ export class PzqMessage {
     return this.#handed.delivery.ackTimeoutMicros / 1000;
   }
 
-  /** The queue it came from: the same text for all messages of one queue while this consumer lives. */
+  /** The queue it came from: the same text for all messages of one queue as long as this consumer lives. */
   get server(): string {
     return Buffer.from(this.#handed.peer.id).toString('hex');
   }
 
-  /** The decision; `undefined` until there is one. */
+  /** The verdict; `undefined` until there is one. */
   get verdict(): PzqVerdict | undefined {
     return this.#verdict;
   }
 
   /**
-   * The OpenTelemetry context of this message's span, with option `tracing`: `api.context.with(message.traceContext, work)` makes the spans
-   * of `work` its children. `run` does it by itself.
+   * The OpenTelemetry context of this message's span, with option `tracing`: `api.context.with(message.traceContext, work)` makes the spans of
+   * `work` its children. `run` does this by itself.
    */
   get traceContext(): TracingContext | undefined {
     return this.#trace?.context;
@@ -75,12 +75,12 @@ export class PzqMessage {
     this.#settle('nack');
   }
 
-  /** No word to the queue: it delivers the message again after its timeout. */
+  /** Tells the queue nothing: it delivers the message again after its timeout. */
   leave(): void {
     this.#settle('leave');
   }
 
-  /** Not done yet: the timeout starts anew, with a queue of ours that has option `extendLease`; others ignore it. */
+  /** Not done yet: restarts the timeout, if the queue is ours and has option `extendLease`; others ignore it. */
   extend(): void {
     if (this.#verdict !== undefined) return;
     this.#trace?.event('lease extended');

@@ -13,7 +13,7 @@ const sharedFields = {
   maxMessageFrames: withDefault(integer(8, 65_536), 1024),
   /** How long `drain` may take. 1 ms to a day, default 10,000. */
   drainMs: withDefault(milliseconds, 10_000),
-  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
+  /** Sockets and time. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,
@@ -24,17 +24,20 @@ const sharedFields = {
 /** Schema of {@link PzqProducerOptions}. */
 export const pzqProducerOptions = z.strictObject({
   ...sharedFields,
-  /** Receive sockets of queues, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:11131`. */
+  /**
+   * Receive sockets of queues, in order of preference; after silence or a lost connection the next one is used. 1 to 64; default
+   * `tcp://127.0.0.1:11131`.
+   */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:11131']),
   /** Messages sent and not acknowledged. 1 to 100,000; default 1000. */
   window: withDefault(integer(1, 100_000), 1000),
-  /** Bytes in them: at the bound, no further message is sent. At least 1; default 67,108,864. */
+  /** Their bytes: at the limit, no further message is sent. At least 1; default 67,108,864. */
   windowBytes: withDefault(count, 67_108_864),
-  /** Calls that wait for a full window; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000. */
+  /** Calls waiting for a full window; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000. */
   waitingMax: clientFields.waitingMax,
   /** Silence after which a message is sent again. 1 ms to a day, default 5000 (the original's PHP client). */
   ackTimeoutMs: withDefault(milliseconds, 5000),
-  /** How long a message may stay unacknowledged in all, waiting included. 1 ms to a day; default: no limit. */
+  /** Total time a message may stay unacknowledged, including waiting. 1 ms to a day; default: no limit. */
   timeoutMs: z.optional(milliseconds),
 });
 
@@ -48,9 +51,9 @@ const wish = z.optional(integer(0, LONGEST_MS));
 
 /** Schema of {@link PzqSendOptions}. */
 export const pzqSendOptions = z.strictObject({
-  /** Delay between storing and delivery, in milliseconds. 0 to 4,000,000,000,000; default 0. Needs a queue of ours that reads headers. */
+  /** Delay between storing and delivery, in milliseconds. 0 to 4,000,000,000,000; default 0. Requires a queue of ours that reads headers. */
   delayMs: wish,
-  /** Time to live, from storing on, in milliseconds. 0 to 4,000,000,000,000; default: no limit. Needs a queue of ours that reads headers. */
+  /** Time to live from storing on, in milliseconds. 0 to 4,000,000,000,000; default: no limit. Requires a queue of ours that reads headers. */
   ttlMs: wish,
   /**
    * The message's id, 1 to 255 bytes. A queue with a dedupe window stores messages with the same id once, even when the sender
@@ -65,7 +68,7 @@ export const pzqSendOptions = z.strictObject({
   signal: requestFields.signal,
 });
 
-/** What a single message may set. */
+/** The options of a single message. */
 export type PzqSendOptions = z.input<typeof pzqSendOptions>;
 
 /** Schema of {@link PzqConsumerOptions}. */
@@ -73,7 +76,7 @@ export const pzqConsumerOptions = z.strictObject({
   ...sharedFields,
   /** Send sockets of queues; messages come from all of them. 1 to 64; default `tcp://127.0.0.1:11132`. */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:11132']),
-  /** Messages taken from the socket and not settled, including those that wait here. 1 to 100,000; default 32. */
+  /** Messages taken from the socket and not settled, including those waiting here. 1 to 100,000; default 32. */
   prefetch: withDefault(integer(1, 100_000), 32),
   /** Drop a delivery whose acknowledgement timeout is over when its turn comes; the queue sends it again anyway. Default true. */
   dropExpired: withDefault(flag(), true),
@@ -98,9 +101,9 @@ export type PzqReceiveOptions = z.input<typeof pzqReceiveOptions>;
 
 /** Schema of {@link PzqRunOptions}. */
 export const pzqRunOptions = z.strictObject({
-  /** Handlers at the same time. 1 to 100,000, at most `prefetch`; default 1. */
+  /** Number of concurrent handlers. 1 to 100,000, at most `prefetch`; default 1. */
   concurrency: withDefault(integer(1, 100_000), 1),
-  /** A message whose handler rejects is given back at once (`nack`) or left until its lease ends (`leave`). Default `nack`. */
+  /** If a handler rejects: return the message at once (`nack`) or leave it until its lease ends (`leave`). Default `nack`. */
   onError: withDefault(oneOf('nack', 'leave'), 'nack'),
   /** Stops taking messages; running handlers may finish. */
   signal: requestFields.signal,

@@ -44,7 +44,7 @@ describe('send', () => {
     producer.send('x', { id: 'same' }).catch(ignore);
     await expect(stage.settle(producer.send('y', { id: 'same' }))).rejects.toMatchObject({
       code: 'PROTOCOL_LOCAL',
-      message: 'message: another one with id "same" is under way; choose another id',
+      message: 'message: another message with id "same" is under way; choose another id',
     });
   });
 
@@ -174,7 +174,7 @@ describe('send', () => {
 
   it.each<[string, string[], string]>([
     ['without frames', [], 'message: the body has no frame'],
-    ['of too many frames', Array<string>(9).fill(''), 'message: 9 body frames are more than 8'],
+    ['of too many frames', Array<string>(9).fill(''), 'message: the body has 9 frames; the limit is 8'],
   ])('refuses a body %s', async (_, body, message) => {
     const failure: unknown = await new Stage()
       .producer({ maxMessageFrames: 12 })

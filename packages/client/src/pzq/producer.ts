@@ -23,9 +23,9 @@ import type {
 
 /** Events of a {@link PzqProducer}. */
 export interface PzqProducerEvents {
-  /** Something worth a log line or a counter. */
+  /** A note for a log line or a counter. */
   note: PzqProducerNote;
-  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a server failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
 }
 
@@ -34,10 +34,10 @@ const FRAMES_BESIDE_BODY = 4;
 const NO_HEADERS: readonly Uint8Array[] = [];
 const NO_WISHES: PzqSendOptions = {};
 
-/** What error messages call a message. */
+/** A message's name in error messages. */
 const SUBJECT = 'message';
 
-/** One message on its way, from the caller's side. */
+/** One message under way, from the caller's side. */
 interface Sending {
   readonly body: readonly Uint8Array[];
   readonly headers: readonly Uint8Array[];
@@ -45,7 +45,7 @@ interface Sending {
   readonly round: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Chosen when it goes to the session, unless the caller has chosen one. */
+  /** Assigned when it goes to the session, unless the caller has chosen one. */
   id: Uint8Array | undefined;
   /** Stops listening to the caller's signal. */
   release: (() => void) | undefined;
@@ -61,14 +61,14 @@ interface Sending {
  * await producer.send('hello');
  * ```
  *
- * Where speed matters, do not await each message before the next one: up to `window` are under way at a time, in order, and the
- * others wait for their turn. An unacknowledged message is sent again under the same id, so it may be stored
- * more than once unless the queue has a dedupe window.
+ * For speed, do not await each message before the next one: up to `window` are under way at a time, in order, and the others wait for their
+ * turn. An unacknowledged message is sent again under the same id, so it may be stored more than once unless the queue has a dedupe window.
  *
- * A call that fails rejects with a `ProjError`: `REJECTED` (the queue refused it; `details.reason` has its words), `TIMEOUT` (only
- * with `timeoutMs`; `details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `QUEUE_FULL` (too many calls wait), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this
- * machine), `CLOSED`, `OPTIONS_INVALID` or `PROTOCOL_LOCAL` (a body without frames or over the limits, an id in use). An aborted
- * call rejects with the signal's reason. After any of these but `REJECTED` the message may have been stored.
+ * A failed call rejects with a `ProjError`: `REJECTED` (by the queue; `details.reason` has its words), `TIMEOUT` (only with `timeoutMs`;
+ * `details.unmet` has the endpoints that could not be reached or refused us, `details.connected` the silent ones), `QUEUE_FULL` (too many calls
+ * are waiting), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID` or
+ * `PROTOCOL_LOCAL` (a body without frames or over the limits, an id in use). An aborted call rejects with the signal's reason. After any of
+ * these but `REJECTED` the message may have been stored.
  */
 export class PzqProducer implements Life<PzqProducerEvents> {
   readonly #settings: PzqProducerSettings;
@@ -115,21 +115,18 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     );
   }
 
-  /** Resolves when the queue has stored the message. The body's bytes must not change until then. */
+  /** Resolves when the queue has stored the message. Do not change the body's bytes until then. */
   send(body: BodyInput, options?: PzqSendOptions): Promise<void> {
     if (!this.#tracing.isOn) return this.#send(body, options);
     return this.#tracing.trace(this.#traced(), (trace) => this.#send(body, options, trace));
   }
 
-  /** Resolves when every message sent before has its outcome, good or bad. */
+  /** Resolves when every message sent before has an outcome, good or bad. */
   flush(): Promise<void> {
     return this.#rounds.next();
   }
 
-  /**
-   * Takes no more messages, waits until the others have their outcome, for `drainMs` at most, and closes: the rest then rejects
-   * with `CLOSED`. Idempotent.
-   */
+  /** Accepts no more messages, waits for the others' outcomes, at most `drainMs`, and closes: the rest then rejects with `CLOSED`. Idempotent. */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
@@ -149,7 +146,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     return this.#events.on(event, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy. */
+  /** A copy of the counters since construction and current gauges. */
   stats(): PzqProducerStats {
     return this.#session.stats;
   }
@@ -167,7 +164,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
 
   #send(body: BodyInput, options: PzqSendOptions | undefined, trace?: TracedCall): Promise<void> {
     return new Promise((resolve, reject) => {
-      // What is thrown in here rejects the promise.
+      // Anything thrown here rejects the promise.
       const { delayMs, ttlMs, id, signal } =
         options === undefined ? NO_WISHES : parseOptions('PzqProducer send', pzqSendOptions, options);
       const { maxMessageFrames, maxMessageBytes } = this.#settings;
@@ -217,7 +214,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     const { headers, body } = sending;
     if (sending.id !== undefined && this.#session.has(sending.id)) {
       const id = JSON.stringify(latin1(sending.id));
-      const text = `${SUBJECT}: another one with id ${id} is under way; choose another id`;
+      const text = `${SUBJECT}: another message with id ${id} is under way; choose another id`;
       this.#settle(sending, new ProjError('PROTOCOL_LOCAL', text));
       return;
     }
@@ -232,7 +229,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
         this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#port });
         break;
       case 'close':
-        // Whatever it has not sent goes out on the next connection.
+        // Unsent messages are sent on the next connection.
         this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
@@ -251,7 +248,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     }
   };
 
-  /** Ends a call, successfully if there is no error. Whatever comes after the first end is ignored. */
+  /** Ends a call, successfully if there is no error. Only the first end counts. */
   #settle(sending: Sending, error?: unknown): void {
     if (sending.over) return;
     sending.over = true;
@@ -287,11 +284,11 @@ function explain(code: PzqProducerFailure, { reason, sends, cause }: Failure, se
   const { endpoints, window, waitingMax, timeoutMs = 0 } = settings;
   switch (code) {
     case 'REJECTED':
-      return `the queue did not store it: ${reason === '' ? 'it gave no reason' : JSON.stringify(reason)}`;
+      return `the queue did not store it: ${reason === '' ? 'no reason given' : JSON.stringify(reason)}`;
     case 'TIMEOUT':
       return `not acknowledged within ${timeoutMs} ms, ${sends} ${sends === 1 ? 'send' : 'sends'} (${endpoints.join(', ')})`;
     case 'QUEUE_FULL':
-      return `${window + waitingMax} have no outcome yet; await some, or raise option waitingMax`;
+      return `${window + waitingMax} messages have no outcome yet; await some, or raise option waitingMax`;
     case 'UNREACHABLE':
       return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
     case 'CLOSED':

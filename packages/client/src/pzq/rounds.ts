@@ -1,4 +1,4 @@
-/** "Everything that began before now has ended", for flushing without a promise per message. No protocol. */
+/** Detects when everything that began before now has ended, for flushing without a promise per message. Knows no protocol. */
 import type { Clock, Timer } from '@proj/heartbeat';
 
 interface Round {
@@ -7,19 +7,19 @@ interface Round {
   readonly resolve: () => void;
 }
 
-/** Counts what began and ended, in rounds: a new round begins with each {@link Rounds.next}. */
+/** Counts begins and ends, in rounds: each {@link Rounds.next} begins a new round. */
 export class Rounds {
   #current = 0;
   #open = 0;
   #waiting: Round[] = [];
 
-  /** Something begins. The number is for {@link end}. */
+  /** Something begins. Pass the number to {@link end}. */
   begin(): number {
     this.#open++;
     return this.#current;
   }
 
-  /** Something that began under this number has ended. */
+  /** What began under this number has ended. */
   end(round: number): void {
     this.#open--;
     if (this.#waiting.length === 0) return;
@@ -36,7 +36,7 @@ export class Rounds {
   }
 }
 
-/** Waits for a promise that does not reject, for `ms` at most. Without a clock there is no limit. */
+/** Waits for a promise that does not reject, at most `ms`. Without a clock there is no limit. */
 export async function within(ms: number, clock: Clock | undefined, done: Promise<void>): Promise<void> {
   let timer: Timer | undefined;
   const limit = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ export class Call<Request> {
   readonly order: CallTerms<Request>;
   /** Its place among the waiting calls. */
   readonly place = new Deadline<Call<Request>>(this);
-  /** When silence after the last send becomes too long. */
+  /** When the silence after the last send becomes too long. */
   readonly silence = new HeapDeadline<Call<Request>>(this);
   /** The socket it was last sent on. */
   socket: RequestSocket<Call<Request>> | undefined;
@@ -17,11 +17,11 @@ export class Call<Request> {
   firstEndpoint = 0;
   firstSentAt = 0;
   sentAt = 0;
-  /** The caller has had a partial reply. */
+  /** The caller has received a partial reply. */
   answered = false;
-  /** This silence has had its one resend without waiting. */
+  /** This silence has had its one immediate resend. */
   hurried = false;
-  /** This silence has been excused once because our own process was busy. */
+  /** This silence was excused once because our own process was busy. */
   credited = false;
 
   constructor(id: number, order: CallTerms<Request>) {

@@ -24,14 +24,14 @@ export class Endpoints {
   }
 
   /**
-   * A request sent there at `since` stayed unanswered. If no other request was answered since, new calls start with the next
-   * endpoint; otherwise the service is slow rather than the endpoint gone, and nothing changes.
+   * A request sent there at `since` stayed unanswered. If no other request was answered since, new calls start with the next endpoint; otherwise
+   * the service is slow rather than the endpoint gone, and nothing changes.
    */
   silent(index: number, since: number): void {
     if (this.#first === index && (this.#answeredAt[index] as number) < since) this.#first = this.after(index);
   }
 
-  /** The one that follows in the list, wrapping round. */
+  /** The next one in the list, wrapping round. */
   after(index: number): number {
     return (index + 1) % this.#all.length;
   }

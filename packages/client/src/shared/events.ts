@@ -1,14 +1,14 @@
 /**
- * Clients of protocols whose replies carry no correlation: what their engine is told, what it wants done, what it reports. The
- * *request socket*, with at most one open request, is the correlation. A *call* is what a user asked for; a *send* is one try.
+ * Clients of protocols whose replies carry no correlation: the engine's events, effects and notes. The *request socket*, with at most one open
+ * request, is the correlation. A *call* is what a user started; a *send* is one try.
  */
 import type { RejectReason } from '@proj/transport';
 
 /** How one protocol reads what arrives on a socket. Both functions are total and keep nothing. */
 export interface RequestProtocol<Request, Message, Reply extends object, Reason extends string> {
-  /** The message as a reply to the open request of its socket, or the reason why it is none. */
+  /** The message as a reply to its socket's open request, or the reason why it is not. */
   readonly match: (request: Request, message: Message) => Reply | Reason;
-  /** True when nothing follows this reply; false for one of several. */
+  /** True for the last reply; false for one of several. */
   readonly isFinal: (reply: Reply) => boolean;
 }
 
@@ -17,9 +17,9 @@ export interface CallTerms<Request> {
   readonly request: Request;
   /** Silence after which a send counts as lost, restarted by every partial reply. Milliseconds, at least 1. */
   readonly timeoutMs: number;
-  /** Sends in all, at least 1. */
+  /** Total number of sends, at least 1. */
   readonly tries: number;
-  /** True: partial replies go to the caller, and from the first on the request is not sent again. False: they only show life. */
+  /** True: partial replies go to the caller, and after the first one the request is not sent again. False: they only show life. */
   readonly streaming: boolean;
 }
 
@@ -30,11 +30,11 @@ export type RequestEvent<Request, Message> =
   | { readonly kind: 'message'; readonly socket: number; readonly message: Message }
   /** A message over the socket's limits was dropped before decoding. */
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** The connection ended, or a message did not go out. */
+  /** The connection ended, or a message was not delivered. */
   | { readonly kind: 'lost'; readonly socket: number }
   /** The socket could not be opened: its endpoint or the machine is at fault, and a retry would not help. */
   | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
-  /** The caller has given up; it hears nothing more of this call. */
+  /** The caller has given up and gets no more of this call. */
   | { readonly kind: 'abort'; readonly id: number }
   | { readonly kind: 'close' };
 
@@ -52,11 +52,11 @@ export interface RequestAttempts {
 /** Why a message was dropped: the protocol's reasons, the socket's, and `late` if nobody waits for it. */
 export type RequestDropReason<Reason extends string> = Reason | RejectReason | 'late';
 
-/** Something worth a log line or a counter. */
+/** A note for a log line or a counter. */
 export type RequestNote<Reason extends string> =
   | { readonly code: 'message-dropped'; readonly reason: RequestDropReason<Reason>; readonly endpoint: string }
   | { readonly code: 'connection-lost'; readonly endpoint: string }
-  /** A request goes out again: send number `send`, to `endpoint`. */
+  /** A request is sent again: send number `send`, to `endpoint`. */
   | {
       readonly code: 'request-resent';
       readonly cause: 'silence' | 'connection-lost';
@@ -64,10 +64,10 @@ export type RequestNote<Reason extends string> =
       readonly send: number;
     };
 
-/** What the engine wants done. */
+/** The engine's effects. */
 export type RequestEffect<Request, Reply, Reason extends string> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
-  /** At once; whatever it has not sent is discarded. The number is not used again. */
+  /** At once; unsent messages are discarded. The number is not reused. */
   | { readonly kind: 'close'; readonly socket: number }
   | { readonly kind: 'send'; readonly socket: number; readonly id: number; readonly request: Request }
   | { readonly kind: 'partial'; readonly id: number; readonly reply: Reply }
@@ -77,20 +77,20 @@ export type RequestEffect<Request, Reply, Reason extends string> =
       readonly id: number;
       readonly code: RequestFailure;
       readonly attempts: RequestAttempts;
-      /** With `UNREACHABLE`: what refused the socket. */
+      /** With `UNREACHABLE`: why the socket could not be opened. */
       readonly cause: unknown;
     }
   | { readonly kind: 'note'; readonly note: RequestNote<Reason> };
 
-/** Counters since construction and gauges of now. */
+/** Counters since construction and current gauges. */
 export interface RequestStats {
   /** Open sockets, and those of them with a request. */
   readonly lanes: number;
   readonly busy: number;
-  /** Calls that wait for a socket. */
+  /** Calls waiting for a socket. */
   readonly waiting: number;
   readonly calls: number;
-  /** Sends, first ones and repeated ones. */
+  /** Sends, including repeated ones. */
   readonly sends: number;
   readonly finals: number;
   readonly partials: number;

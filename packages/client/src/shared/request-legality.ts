@@ -1,19 +1,19 @@
-/** What an event means on a request socket, in each of its states. Sections "Client" of docs/protocols/mdp.md and ppp.md. */
+/** What an event means on a request socket in each state. Sections "Client" of docs/protocols/mdp.md and ppp.md. */
 import type { Legality } from '@proj/transport/engine';
 
 /**
- * Where a socket is: free; with a request; the same, after a lost connection, until the next silence or reply; with a request whose caller
- * has had a part of the reply; closed.
+ * The state of a socket: free; with a request; the same after a lost connection, until the next silence or reply; with a request whose caller
+ * has received part of the reply; closed.
  */
 export type RequestSocketState = 'free' | 'sent' | 'hurried' | 'answered' | 'closed';
 
-/** `no reply`: a message that is no reply to the open request, or over the limits. `unopened`: the socket could not be opened. */
+/** `no reply`: a message that is not a reply to the open request, or over the limits. `unopened`: the socket could not be opened. */
 export type RequestSocketEvent = 'final' | 'partial' | 'no reply' | 'lost' | 'unopened' | 'silence';
 
 /** `resend`: on a new socket, while tries are left. `hurry`: the same at once. `discard`: nobody waits for it, so close the socket. */
 type Verdict = 'accept' | 'resend' | 'hurry' | 'discard' | 'fail' | 'drop' | 'ignore';
 
-/** Which event means what in which state. A request whose caller has had a part of the reply is not sent again. */
+/** Which event means what in which state. A request whose caller has received part of the reply is not sent again. */
 export const LEGALITY: Legality<RequestSocketState, RequestSocketEvent, Verdict> = {
   free: {
     final: ['discard', 'closed'],
@@ -58,7 +58,7 @@ export const LEGALITY: Legality<RequestSocketState, RequestSocketEvent, Verdict>
   },
 };
 
-/** What the pool does by itself. */
+/** Transitions that the pool makes itself. */
 export const MOVES = [
   ['free', 'request', 'sent'],
   ['free', 'unused for idleMs, or room for another endpoint', 'closed'],

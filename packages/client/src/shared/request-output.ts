@@ -1,4 +1,4 @@
-/** Clients over request sockets: the effects of the step under way, and the totals. */
+/** Clients over request sockets: the effects of the current step, and the totals. */
 import { StepOutput } from '@proj/transport/engine';
 import type { Call } from './call.js';
 import type { Endpoints } from './endpoints.js';
@@ -15,7 +15,7 @@ const newCounters = () => ({
   dropped: new Map<string, number>(),
 });
 
-/** Where a pool puts its effects. */
+/** Collects a pool's effects. */
 export class RequestOutput<Request, Reply, Reason extends string> extends StepOutput<
   RequestEffect<Request, Reply, Reason>,
   ReturnType<typeof newCounters>
@@ -24,14 +24,14 @@ export class RequestOutput<Request, Reply, Reason extends string> extends StepOu
     super(newCounters());
   }
 
-  /** The totals, as a copy. */
+  /** A copy of the totals. */
   get totals(): Omit<RequestStats, 'lanes' | 'busy' | 'waiting'> {
     const { calls, sends, finals, partials, aborts, failures, dropped } = this.counters;
     const counts = { calls, sends, finals, partials, aborts };
     return { ...counts, failures: { ...failures }, dropped: Object.fromEntries(dropped) };
   }
 
-  /** Reports this each time. */
+  /** Reports this every time. */
   report(note: RequestNote<Reason>): void {
     this.effects.push({ kind: 'note', note });
   }
@@ -43,7 +43,7 @@ export class RequestOutput<Request, Reply, Reason extends string> extends StepOu
     this.report({ code: 'message-dropped', reason, endpoint });
   }
 
-  /** The call has no final reply. */
+  /** The call failed. */
   fail(call: Call<Request>, code: RequestFailure, endpoints: Endpoints, cause?: unknown): void {
     this.counters.failures[code]++;
     const attempts = {

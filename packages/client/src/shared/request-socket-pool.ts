@@ -1,7 +1,7 @@
 /**
- * Calls over a small pool of one-request sockets: wait, send, match, resend, give up. Section "MDP/Client" of 18/MDP and 7/MDP,
- * and the Lazy Pirate of 6/PPP; each protocol plugs in what a message means ({@link RequestProtocol}). What an event means on a socket is
- * decided by `request-legality.ts`.
+ * Calls over a small pool of one-request sockets: wait, send, match, resend, give up. Section "MDP/Client" of 18/MDP and 7/MDP, and the Lazy
+ * Pirate of 6/PPP. Each protocol defines what a message means ({@link RequestProtocol}); `request-legality.ts` decides what an event means on a
+ * socket.
  */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import type { Engine, TimerEvent } from '@proj/transport';
@@ -25,21 +25,21 @@ import type { RequestSocket } from './request-sockets.js';
 export interface RequestSocketPoolOptions {
   /** Brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  /** Most sockets open at a time, at least 1. */
+  /** Limit of open sockets, at least 1. */
   readonly sockets: number;
-  /** Most calls that wait for a socket. */
+  /** Limit of calls waiting for a socket. */
   readonly waitingMax: number;
   /** How long an unused socket stays open. Milliseconds, at least 1. */
   readonly idleMs: number;
 }
 
 /**
- * The engine of a client whose replies carry no correlation. A call holds one socket from its first send to its end; calls
- * beyond `sockets` wait in order, calls beyond `waitingMax` fail with `QUEUE_FULL`.
+ * The engine of a client whose replies carry no correlation. A call holds one socket from its first send to its end; calls beyond `sockets` wait
+ * in order, calls beyond `waitingMax` fail with `QUEUE_FULL`.
  *
- * Silence closes the socket and sends the same request on a new one, to the next endpoint, `tries` times in all: a late reply
- * can then never answer another call. A lost connection does the same without waiting, but only once per silence. A step costs
- * O(log sockets), however many calls wait.
+ * Silence closes the socket and sends the same request on a new one, to the next endpoint, `tries` times in total: a late reply can then never
+ * answer another call. A lost connection does the same without waiting, but only once per silence. A step costs O(log sockets), however many
+ * calls wait.
  */
 export class RequestSocketPool<Request, Message, Reply extends object, Reason extends string> implements Engine<
   RequestEvent<Request, Message>,
@@ -76,7 +76,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
     return Math.min(this.#silences.deadline, this.#sockets.deadline);
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): RequestStats {
     const gauges = { lanes: this.#sockets.size, busy: this.#silences.size, waiting: this.#waiting.size };
     return { ...gauges, ...this.#out.totals };
@@ -182,7 +182,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
     this.#out.effects.push({ kind: 'partial', id: call.id, reply });
   }
 
-  /** A socket that brings a message nobody waits for is no correlation any more. An open call goes on waiting. */
+  /** A socket that delivers a message nobody waits for no longer correlates replies. An open call keeps waiting. */
   #onNoReply(reason: RequestDropReason<Reason>, socket: RequestSocket<Call<Request>>): void {
     if (verdictOf(socket, 'no reply') === 'discard') this.#sockets.discard(socket);
     this.#out.drop(reason, this.#endpoints.name(socket.endpoint));
@@ -227,7 +227,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
 
   #onSilence(call: Call<Request>, socket: RequestSocket<Call<Request>>): void {
     if (!call.credited && this.#excusedUntil > this.#out.now) {
-      // The reply may lie unread in the socket: docs/adr/0004. Once, and no longer than a timeout, or a busy process would wait forever.
+      // The reply may be unread in the socket: docs/adr/0004. Once, and no longer than a timeout, or a busy process would wait for ever.
       call.credited = true;
       this.#silences.set(call.silence, Math.min(this.#excusedUntil, this.#out.now + call.order.timeoutMs));
       return;
@@ -273,7 +273,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
     this.#out.report({ code: 'request-resent', cause, endpoint, send: call.sends });
   }
 
-  /** Starts to measure silence anew. */
+  /** Restarts the silence timeout. */
   #listen(call: Call<Request>): void {
     call.credited = false;
     this.#silences.set(call.silence, this.#out.now + call.order.timeoutMs);
@@ -286,7 +286,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
     this.#feed();
   }
 
-  /** Forgets the call. Its socket may still bring the reply, so it is closed. */
+  /** Forgets the call. Its socket may still deliver the reply, so it is closed. */
   #forget(call: Call<Request>): void {
     this.#calls.delete(call.id);
     this.#waiting.remove(call.place);

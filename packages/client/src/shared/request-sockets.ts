@@ -1,13 +1,13 @@
-/** The sockets of a client, as numbers: which are open, which are free, which one a call gets. 18/MDP and 6/PPP clients. */
+/** The sockets of a client, as numbers: which are open, which are free, and which one a call gets. 18/MDP and 6/PPP clients. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 
 /** One socket to one endpoint, with at most one open request: the conversation is the correlation. */
 export class RequestSocket<Call> {
-  /** Never used twice. */
+  /** Never reused. */
   readonly id: number;
   /** Index into the list of endpoints. */
   readonly endpoint: number;
-  /** The call with the open request; undefined while the socket is free. */
+  /** The call with the open request; `undefined` while the socket is free. */
   call: Call | undefined;
   /** @internal When the free socket is closed. */
   readonly expiry = new Deadline<RequestSocket<Call>>(this);
@@ -22,13 +22,13 @@ export class RequestSocket<Call> {
 export interface RequestSocketsOptions {
   /** Number of endpoints, at least 1. */
   readonly endpoints: number;
-  /** Most sockets open at a time, at least 1. */
+  /** Limit of open sockets, at least 1. */
   readonly sockets: number;
   /** How long a free socket stays open. Milliseconds, at least 1. */
   readonly idleMs: number;
 }
 
-/** Hears of each socket as it opens and closes. */
+/** Called for each socket as it opens and closes. */
 export interface RequestSocketsListener<Call> {
   onOpen(socket: RequestSocket<Call>): void;
   onClose(socket: RequestSocket<Call>): void;
@@ -55,12 +55,12 @@ export class RequestSockets<Call> {
     return this.#open.size;
   }
 
-  /** True when there is no socket for a further call: as many as allowed are open, and none is free. */
+  /** True if there is no socket for another call: the limit is reached, and none is free. */
   get full(): boolean {
     return this.#open.size >= this.#options.sockets && this.#free.every((sockets) => sockets.length === 0);
   }
 
-  /** When the next free socket expires; `Infinity` when none is free. */
+  /** When the next free socket expires; `Infinity` if none is free. */
   get deadline(): number {
     return this.#expiry.deadline;
   }
@@ -71,8 +71,8 @@ export class RequestSockets<Call> {
   }
 
   /**
-   * A socket to that endpoint without a call: a free one, otherwise a new one, if need be in place of one that is free
-   * elsewhere. `undefined` if all are in use. The caller puts a call on it before anything else happens.
+   * A socket to that endpoint without a call: a free one, otherwise a new one, if necessary replacing a free one to another endpoint.
+   * `undefined` if all are in use. The caller must put a call on it at once.
    */
   acquire(endpoint: number): RequestSocket<Call> | undefined {
     const free = this.#freeAt(endpoint).pop();
@@ -88,7 +88,7 @@ export class RequestSockets<Call> {
     return this.open(endpoint);
   }
 
-  /** A new socket. The caller makes sure that there is room. */
+  /** A new socket. The caller ensures that there is room. */
   open(endpoint: number): RequestSocket<Call> {
     const socket = new RequestSocket<Call>(++this.#last, endpoint);
     this.#open.set(socket.id, socket);
@@ -96,14 +96,14 @@ export class RequestSockets<Call> {
     return socket;
   }
 
-  /** Takes the call off the socket, which is free from now on. */
+  /** Removes the call from the socket, which is free from now on. */
   free(socket: RequestSocket<Call>, now: number): void {
     socket.call = undefined;
     this.#freeAt(socket.endpoint).push(socket);
     this.#expiry.renew(socket.expiry, now);
   }
 
-  /** Closes the socket for good, free or not. */
+  /** Closes the socket permanently, free or not. */
   discard(socket: RequestSocket<Call>): void {
     const free = this.#freeAt(socket.endpoint);
     const place = free.indexOf(socket);
@@ -124,7 +124,7 @@ export class RequestSockets<Call> {
     for (const socket of this.#open.values()) this.discard(socket);
   }
 
-  /** The open sockets, oldest first. For listings and invariants; do not change the set meanwhile. */
+  /** The open sockets, oldest first. For listings and invariants; do not change the set during the iteration. */
   values(): IterableIterator<RequestSocket<Call>> {
     return this.#open.values();
   }

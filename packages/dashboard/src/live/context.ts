@@ -1,4 +1,4 @@
-/** What views read: the connection, the model, the route, and the way to act. */
+/** What views use: the connection, the model, the route, and actions. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Action } from '@proj/observe/model';
@@ -6,29 +6,29 @@ import { Live } from './live.js';
 import { currentRoute, onRoute } from './location.js';
 import type { Route } from '../shared/routes.js';
 
-/** The connection that the page has. */
+/** The page's connection. */
 export const LiveContext = createContext(new Live());
 
 /** An action to confirm. */
 export interface Request {
   readonly action: Action;
-  /** Title of the dialog, and its button: a verb and its object. */
+  /** Title of the dialog and label of its button: a verb and its object. */
   readonly title: string;
-  /** What will happen, in a sentence. */
+  /** What will happen, in one sentence. */
   readonly question: string;
   /** A word to type first. */
   readonly confirm?: string;
 }
 
-/** Asks for confirmation, and for the token if there is none yet. `undefined`: the program takes no actions. */
+/** Asks for confirmation, and for the token if there is none yet. `undefined`: the program does not accept actions. */
 export const ActContext = createContext<((request: Request) => void) | undefined>(undefined);
 
-/** The connection; the component is drawn again with each change. */
+/** The connection. Redraws the component on each change. */
 export function useLive(): Live {
   const live = useContext(LiveContext);
   const [, redraw] = useState({});
   useEffect(() => {
-    // What changed between the first drawing and now was told to nobody.
+    // Nobody was notified of changes since the first drawing.
     redraw({});
     return live.subscribe(() => redraw({}));
   }, [live]);
@@ -37,7 +37,7 @@ export function useLive(): Live {
 
 const NARROW = '(max-width: 820px)';
 
-/** Whether there is little room, as in style.css. */
+/** Whether the window is small, as in style.css. */
 export function useNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
   useEffect(() => {
@@ -49,7 +49,7 @@ export function useNarrow(): boolean {
   return isNarrow;
 }
 
-/** The route; the component is drawn again when it changes. */
+/** The route. Redraws the component when it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
   useEffect(() => onRoute(() => setRoute(currentRoute())), []);

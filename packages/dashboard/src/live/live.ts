@@ -8,17 +8,17 @@ export type Status = 'connecting' | 'live' | 'lost' | 'locked';
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 8000;
-/** A server writes every second; one that has been silent for so long is gone, whatever the connection says. */
+/** A server writes every second. After this much silence it is gone, whatever the connection says. */
 const SILENCE_MAX_MS = 10_000;
 
-/** What the page knows, and whom it tells of changes. */
+/** The page's state, and who is notified of changes. */
 export class Live {
   model: Model | undefined;
   status: Status = 'connecting';
   readonly #listeners = new Set<() => void>();
   /** In memory only: a reload forgets it. */
   #token: string | undefined;
-  /** Dead letters that we have requeued or discarded, until a snapshot says so, too. */
+  /** Dead letters that we have requeued or discarded, until a snapshot reflects it. */
   #gone = new Map<string, number | undefined>();
   #connection = new AbortController();
 
@@ -27,13 +27,13 @@ export class Live {
     return this.#token !== undefined;
   }
 
-  /** Calls back at each change, until the function that it returns is called. */
+  /** Calls back on each change until the returned function is called. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes a token, or forgets it, and connects anew if the program would not show anything without. */
+  /** Sets or forgets a token, and reconnects if the program requires one. */
   setToken(token: string | undefined): void {
     this.#token = token;
     if (this.status === 'locked' && token !== undefined) void this.run();
@@ -49,17 +49,17 @@ export class Live {
       const before = this.model;
       const status = await this.#follow(connection.signal).catch(() => 'lost' as const);
       if (isOver()) return;
-      // A token that did not open it is of no use for anything else.
+      // A token that did not open the program is useless for anything else.
       if (status === 'locked') this.#token = undefined;
       this.#become(status);
       if (status === 'locked') return;
-      // A connection that brought something starts over with short waits.
+      // A connection that delivered something resets the waits.
       delay = this.model === before ? Math.min(delay * 2, RETRY_MAX_MS) : RETRY_FIRST_MS;
       await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
 
-  /** Asks the program to do something; a token that it takes is kept. Never throws: what failed is in the answer. */
+  /** Asks the program for an action, and keeps an accepted token. Never throws: failures are in the answer. */
   async act(action: Action, token = this.#token): Promise<ActionResult> {
     try {
       const response = await fetch('api/actions', {
@@ -69,7 +69,7 @@ export class Live {
       });
       if (response.status === 401) {
         this.setToken(undefined);
-        return { ok: false, count: 0, text: 'The program refused the token. Enter it again.' };
+        return { ok: false, count: 0, text: 'The program rejected the token. Enter it again.' };
       }
       const answer = (await response.json()) as Partial<ActionResult> & { readonly error?: string };
       const text = answer.text ?? answer.error ?? `The program answered ${response.status}.`;
@@ -89,7 +89,7 @@ export class Live {
     const response = await fetch(`api/dead/${encodeURIComponent(id)}`, { headers: authorization(this.#token), signal });
     if (response.status === 401) {
       this.setToken(undefined);
-      throw new Error('The program refused the token. Enter it again.');
+      throw new Error('The program rejected the token. Enter it again.');
     }
     if (response.status === 404) throw new Error('This message is no longer a dead letter.');
     if (!response.ok) throw new Error(`The program answered ${response.status}.`);
@@ -121,7 +121,7 @@ export class Live {
     }
   }
 
-  /** Until the next listing says otherwise: a message that dies again has another moment. */
+  /** Until the next listing shows otherwise: a message that dies again has another time of death. */
   #forget(ids: readonly string[]): void {
     this.#gone = new Map(ids.map((id) => [id, this.model?.deadLetters[id]?.at]));
   }

@@ -1,11 +1,11 @@
-/** Light or dark: the viewer's system decides, unless a choice was made here. */
+/** Light or dark: follows the viewer's system, unless a choice was made here. */
 
 /** `auto` follows the system. */
 export type Theme = 'auto' | 'light' | 'dark';
 
 const KEY = 'proj-theme';
 
-/** The choice of an earlier visit. */
+/** The choice from an earlier visit. */
 export function savedTheme(): Theme {
   try {
     const saved = localStorage.getItem(KEY);
@@ -15,7 +15,7 @@ export function savedTheme(): Theme {
   }
 }
 
-/** Shows a theme and remembers it; a browser that stores nothing forgets it with the page. */
+/** Applies a theme and remembers it. If the browser cannot store it, it ends with the page. */
 export function applyTheme(theme: Theme): void {
   if (theme === 'auto') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;

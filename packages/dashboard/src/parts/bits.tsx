@@ -1,4 +1,4 @@
-/** Small things that all views show alike. */
+/** Small elements that all views share. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { LatencyRow, WorkerRow } from '@proj/observe/model';
@@ -20,7 +20,7 @@ export function To({
   return <a href={href(path, query)}>{children}</a>;
 }
 
-/** A word with a colour; the word alone says it. */
+/** A coloured word; the word alone carries the meaning. */
 export function Badge({
   tone,
   children,
@@ -54,12 +54,12 @@ export function Figure({
   );
 }
 
-/** Figures beside each other. */
+/** Figures side by side. */
 export function Figures({ children }: { children: ComponentChildren }): VNode {
   return <dl class="figures">{children}</dl>;
 }
 
-/** A part of a view under a heading of its own. */
+/** A part of a view with its own heading. */
 export function Section({
   title,
   aside,
@@ -101,7 +101,7 @@ export function Heading({
   );
 }
 
-/** Figures of a record, by name; none is said, too. */
+/** The figures of a record, by name, or a note that there are none. */
 export function Pairs({
   pairs,
   none,
@@ -140,7 +140,7 @@ export function Latency({ name, row }: { name: string; row: LatencyRow }): VNode
   );
 }
 
-/** A button that acts on the program, where that is possible and its server can do it. */
+/** A button for an action, if actions are possible and the server supports it. */
 export function ActButton({
   request,
   children,

@@ -1,13 +1,13 @@
-/** The dialog before an action: what will happen, the token if it is not known yet, a word to type where much is lost. */
+/** The dialog before an action: what will happen, the token if it is not known yet, and a word to type before a dangerous action. */
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Live } from '../live/live.js';
 import type { Request } from '../live/context.js';
 
-/** What the dialog is about: an action, or the token alone. */
+/** Its subject: an action, or only the token. */
 export type Subject = Request | 'token';
 
-/** The dialog; it is open while it exists. */
+/** The dialog; open as long as it is mounted. */
 export function ActionDialog({
   live,
   subject,

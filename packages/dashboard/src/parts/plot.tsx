@@ -1,4 +1,4 @@
-/** A live plot of the last quarter of an hour: lines over time, with the latest values as text beside their names. */
+/** A live plot of the last 15 minutes: lines over time, with the latest values as text beside their names. */
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
@@ -9,17 +9,17 @@ const HEIGHT = 140;
 /** A line of a plot. */
 export interface Line {
   readonly name: string;
-  /** The variable of style.css that holds its colour. */
+  /** The variable of style.css with its colour. */
   readonly colour: '--line-1' | '--line-2' | '--line-3' | '--line-bad';
   readonly of: (point: HistoryPoint) => number;
 }
 
-/** What a plot shows. */
+/** The content of a plot. */
 export interface PlotProps {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly history: readonly HistoryPoint[];
-  /** Writes a value, with its unit. */
+  /** Formats a value with its unit. */
   readonly format: (value: number) => string;
 }
 

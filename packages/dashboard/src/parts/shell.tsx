@@ -1,4 +1,4 @@
-/** The frame around every view: the program, the way to the views, the state of the connection, the theme and the token. */
+/** The frame around every view: the program, navigation, connection state, theme and token. */
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { applyTheme, savedTheme } from '../live/theme.js';
@@ -39,7 +39,7 @@ export function Shell(): VNode {
   }, [title, model?.process.name]);
   const isFirst = useRef(true);
   useEffect(() => {
-    // A reader of the screen hears where a link has led; nobody is moved when the page opens.
+    // A screen reader announces where a link led. Opening the page moves no focus.
     if (!isFirst.current) main.current?.querySelector('h1')?.focus();
     isFirst.current = false;
     // On a phone the navigation is wider than the screen.
@@ -145,9 +145,7 @@ function Waiting({ status }: { status: Status }): VNode {
         {STATUS[status]}
       </h1>
       <p class="none">
-        {status === 'locked'
-          ? 'This program shows itself only to those with its token: choose “Unlock”.'
-          : `${STATUS[status]} …`}
+        {status === 'locked' ? 'This program requires its token: choose “Unlock”.' : `${STATUS[status]} …`}
       </p>
     </>
   );

@@ -1,4 +1,4 @@
-/** A table that is searched, sorted and as long as it must be: only the rows in sight exist. */
+/** A table with search and sort, of any length: only the visible rows exist. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { replaceQuery } from '../live/location.js';
@@ -14,31 +14,31 @@ export interface Column<Row> {
   readonly id: string;
   readonly title: string;
   readonly value: (row: Row) => SortValue;
-  /** What is shown; without it, the value. */
+  /** The displayed content; default: the value. */
   readonly cell?: (row: Row) => ComponentChildren;
-  /** Figures stand on the right, and their largest come first. */
+  /** A numeric column: right-aligned, and sorted largest first. */
   readonly isFigure?: boolean;
   /** Share of the width. */
   readonly width?: number;
-  /** Left out where there is little room. */
+  /** Hidden in a small window. */
   readonly isExtra?: boolean;
 }
 
-/** What a table shows. */
+/** The content of a table. */
 export interface TableProps<Row> {
-  /** What the rows are, for those who do not see the table: "Workers". */
+  /** The name of the rows for screen readers: "Workers". */
   readonly caption: string;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
   readonly sort: Sort;
-  /** Said when there is no row. */
+  /** The text if there are no rows. */
   readonly none: string;
-  /** What a search looks at. Without it there is no search. */
+  /** The text that a search looks at. Without it there is no search. */
   readonly textOf?: (row: Row) => string;
   /** More controls beside the search. */
   readonly controls?: ComponentChildren;
-  /** Whether search and sort stand in the link of the view; for the main table of a view. */
+  /** Whether search and sort are part of the view's link; for the main table of a view. */
   readonly isMain?: boolean;
 }
 
@@ -164,7 +164,7 @@ function Scroller<Row>({ caption, rows, columns: all, keyOf, sort, onSort }: Scr
   );
 }
 
-/** Holds the place of rows that are out of sight. */
+/** Fills the space of rows that are out of sight. */
 function Gap({ rows, columns }: { rows: number; columns: number }): VNode | null {
   if (rows <= 0) return null;
   return (

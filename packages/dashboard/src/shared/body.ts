@@ -1,4 +1,4 @@
-/** The body of a dead letter for the eye: text if it is text, else hex beside what is printable. */
+/** Displays the body of a dead letter: as text if it is text, otherwise as hex beside the printable characters. */
 
 const SHOWN_BYTES = 16 * 1024;
 const ROW_BYTES = 16;
@@ -7,11 +7,11 @@ const ROW_BYTES = 16;
 export interface BodyView {
   readonly kind: 'text' | 'hex';
   readonly text: string;
-  /** Bytes that are not shown. */
+  /** Number of bytes not shown. */
   readonly hidden: number;
 }
 
-/** Bytes as they are shown, at most 16 KiB of them. */
+/** Formats at most 16 KiB of a body. */
 export function viewBody(bytes: Uint8Array): BodyView {
   const shown = bytes.subarray(0, SHOWN_BYTES);
   const hidden = bytes.length - shown.length;
@@ -21,9 +21,9 @@ export function viewBody(bytes: Uint8Array): BodyView {
 
 function asText(bytes: Uint8Array, isCut: boolean): string | undefined {
   try {
-    // A cut may go through a character; `stream` leaves its first half out.
+    // The cut may split a character; `stream` leaves out its first half.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
-    // oxlint-disable-next-line no-control-regex -- control characters are what tells bytes from text
+    // oxlint-disable-next-line no-control-regex -- control characters distinguish bytes from text
     return /[\x00-\x08\x0e-\x1f]/.test(text) ? undefined : text;
   } catch {
     return undefined;

@@ -1,9 +1,9 @@
-/** Figures as text: short, with units, of one width where they stand in columns. */
+/** Figures as text: short, with units, of equal width in columns. */
 
 const GROUPED = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** `12,345`; a thousandth of a unit is nothing. */
+/** `12,345`; rounded to whole units. */
 export function count(value: number): string {
   return GROUPED.format(value);
 }
@@ -16,7 +16,7 @@ export function short(value: number): string {
     [1e6, 'k'],
     [1e9, 'M'],
   ] as const)
-    // What would be rounded up to four digits belongs to the next unit.
+    // A value that would round up to four digits belongs to the next unit.
     if (size < limit * 0.9995) return `${threeDigits((value / limit) * 1000)}${unit}`;
   return `${threeDigits(value / 1e9)}G`;
 }
@@ -40,7 +40,7 @@ export function duration(ms: number): string {
   return `${(ms / 86_400_000).toFixed(0)} d`;
 }
 
-/** How long ago, in whole seconds at least: `now`, `7 s ago`. */
+/** How long ago, at least in whole seconds: `now`, `7 s ago`. */
 export function ago(at: number, now: number): string {
   const ms = now - at;
   if (ms < 1000) return 'now';
@@ -52,7 +52,7 @@ export function until(at: number, now: number): string {
   return at - now < 1000 ? 'now' : `in ${wholeSeconds(at - now)}`;
 }
 
-/** How long it has lasted, in whole seconds: `7 s`. */
+/** How long it has lasted, at least in whole seconds: `7 s`. */
 export function wholeSeconds(ms: number): string {
   return ms < 9950 ? `${Math.max(0, Math.floor(ms / 1000))} s` : duration(ms);
 }
@@ -74,12 +74,12 @@ export function percent(share: number): string {
   return `${value > 0 && value < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 
-/** Time of day of the viewer: `14:03:59`. */
+/** Time of day in the viewer's time zone: `14:03:59`. */
 export function clockTime(at: number): string {
   return new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(at);
 }
 
-/** A name such as `job-accepted` or `framesRead` as words: `job accepted`, `frames read`. */
+/** A name such as `job-accepted` or `framesRead`, in words: `job accepted`, `frames read`. */
 export function words(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,4 +1,4 @@
-/** What `proj top` shares with the page: the model as it changes, search, sort, and figures as text. Pure. */
+/** What `proj top` shares with the page: the changing model, search, sort, and figures as text. Pure. */
 export { ago, bytes, clockTime, count, duration, percent, rate, short, wholeSeconds } from './format.js';
 export { applyDelta, serverNow } from './merge.js';
 export type {

@@ -1,4 +1,4 @@
-/** How a delta changes the model. Tables without changes stay the same objects, so that views can tell what to draw again. */
+/** Applies a delta to the model. Unchanged tables stay the same objects, so that views know what to redraw. */
 import { latestNotes } from '@proj/observe/model';
 import type { Delta, Model } from '@proj/observe/model';
 
@@ -7,14 +7,14 @@ const POINTS_MAX = 900;
 /** Rows of one table, by key. */
 export type Rows<Row> = Readonly<Record<string, Row>>;
 
-/** The rows after a change; `null` takes a row away. */
+/** The rows after a change; `null` removes a row. */
 export function mergeRows<Row>(rows: Rows<Row>, changed: Readonly<Record<string, Row | null | undefined>>): Rows<Row> {
   const keys = Object.keys(changed);
   if (keys.length === 0) return rows;
   const merged: Record<string, Row> = { ...rows };
   for (const key of keys) {
     const row = changed[key];
-    // Rows come and go rarely; most are replaced.
+    // Rows rarely come and go; most changes replace them.
     if (row === null || row === undefined) Reflect.deleteProperty(merged, key);
     else merged[key] = row;
   }
@@ -38,7 +38,7 @@ export function applyDelta(model: Model, delta: Delta): Model {
   };
 }
 
-/** The server's clock in milliseconds. Ages are measured with it, so the clock of the viewer may be wrong. */
+/** The server's clock in milliseconds. Ages use it, because the viewer's clock may be wrong. */
 export function serverNow(model: Model): number {
   return (model.history.at(-1)?.at ?? 0) * 1000;
 }

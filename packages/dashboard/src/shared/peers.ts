@@ -2,15 +2,15 @@
 import { totalOf } from '@proj/observe/model';
 import type { ClientRow, Model, ServiceRow, WorkerRow } from '@proj/observe/model';
 
-/** One peer, whatever it does. */
+/** Any peer. */
 export interface PeerRow {
   readonly kind: 'worker' | 'client';
   readonly protocol: string;
   readonly id: string;
   readonly key?: string;
-  /** What it has now: jobs at a worker, open requests of a client. */
+  /** Its current work: jobs of a worker, open requests of a client. */
   readonly load: number;
-  /** Its messages that were refused. */
+  /** Its rejected messages. */
   readonly refused: number;
 }
 

@@ -1,4 +1,4 @@
-/** Each view has a link: `#/workers/mdp/ID?q=text&sort=-rate`. Reads such links and writes them. */
+/** The link of each view, such as `#/workers/mdp/ID?q=text&sort=-rate`: reading and writing. */
 
 /** Where the page is. */
 export interface Route {
@@ -8,7 +8,7 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** The route of a hash; parts that cannot be decoded stay as they are. */
+/** The route of a hash. Parts that cannot be decoded stay as they are. */
 export function parseHash(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   return {
@@ -17,14 +17,14 @@ export function parseHash(hash: string): Route {
   };
 }
 
-/** The link to a view. Empty values of the query are left out. */
+/** The link to a view, without empty values in the query. */
 export function href(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const tail = said.map(([key, value]) => `${encode(key)}=${encode(value ?? '')}`).join('&');
   return `#/${path.map(encode).join('/')}${tail === '' ? '' : `?${tail}`}`;
 }
 
-/** The two parts of a key such as `mdp/NAME`; the name may have slashes of its own. */
+/** The two parts of a key such as `mdp/NAME`; the name may contain slashes. */
 export function splitKey(key: string): readonly [protocol: string, name: string] {
   const slash = key.indexOf('/');
   return slash < 0 ? [key, ''] : [key.slice(0, slash), key.slice(slash + 1)];
@@ -42,7 +42,7 @@ function* pairs(query: string): Generator<readonly [string, string]> {
   }
 }
 
-/** `encodeURIComponent` throws at lone surrogates, which names from peers may hold. */
+/** `encodeURIComponent` throws at lone surrogates, which peers may put into names. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }

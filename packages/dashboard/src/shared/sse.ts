@@ -6,13 +6,13 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Takes the text in pieces as they come and returns the events that have become complete. */
+/** Takes the text in pieces and returns the events completed so far. */
 export class EventParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
 
-  /** Events that are complete with this piece. */
+  /** The events completed by this piece. */
   push(piece: string): ServerEvent[] {
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';

@@ -1,4 +1,4 @@
-/** Where the program listens, who is connected, and with which keys. */
+/** Endpoints of the program, its peers, and their keys. */
 import type { VNode } from 'preact';
 import { totalOf } from '@proj/observe/model';
 import type { Model } from '@proj/observe/model';
@@ -95,7 +95,7 @@ export function Connections({ model }: { model: Model }): VNode {
   );
 }
 
-/** The public key of a peer, with a link to all that have the same. */
+/** The public key of a peer, with a link to all peers with the same key. */
 export function KeyOf({ row: { key } }: { row: { readonly key?: string } }): VNode {
   if (key === undefined) return <span class="quiet">no key</span>;
   return (

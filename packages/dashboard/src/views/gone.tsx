@@ -1,9 +1,9 @@
-/** The page of a row that is not there: it has left, or never was. The page shows it again when it returns. */
+/** The page of a row that does not exist: it has left or never was. Shows the row again when it returns. */
 import type { VNode } from 'preact';
 import { Heading, To } from '../parts/bits.js';
 import { splitKey } from '../shared/routes.js';
 
-/** Says so, with the way to the others. */
+/** Says so, with a link to the list. */
 export function Gone({ what, id, list }: { what: string; id: string; list: string }): VNode {
   const [, name] = splitKey(id);
   return (

@@ -1,4 +1,4 @@
-/** Which service is slow, which worker is stuck, which queue grows, who sends garbage: faults first, then figures and plots. */
+/** Shows which service is slow, which worker is stuck, which queue grows, who sends garbage: faults first, then figures and plots. */
 import type { VNode } from 'preact';
 import type { HistoryPoint, Model } from '@proj/observe/model';
 import { ago, bytes, count, duration, percent, rate, short } from '../shared/format.js';
@@ -37,7 +37,7 @@ export function Overview({ model }: { model: Model }): VNode {
               request={{
                 action: { action: 'drain-process' },
                 title: 'Drain the program',
-                question: `${process.name} takes no more work, ends what is under way, and stops.`,
+                question: `${process.name} accepts no more work, finishes what is under way, and stops.`,
               }}
             >
               Drain…

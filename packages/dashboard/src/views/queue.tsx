@@ -27,7 +27,7 @@ export function Queue({ model }: { model: Model }): VNode {
     );
   const others = Object.entries(server.gauges).filter(([name]) => !['ready', 'inFlight', 'dead'].includes(name));
   const queues = Object.values(model.services).filter(({ protocol }) => protocol === 'pzq');
-  // Dead letters that are delivered are a service of the same queue.
+  // Dead letters that are being delivered are a service of the same queue.
   const [queue, ...more] = queues.filter(({ isDead }) => isDead !== true);
   return (
     <>
@@ -183,7 +183,7 @@ function AllDead(): VNode {
   );
 }
 
-/** The body; a program with a token shows it only to those who have it. */
+/** The body. A program with a token shows it only with that token. */
 function Body({ row: { id }, isLocked }: { row: DeadLetterRow; isLocked: boolean }): VNode {
   const live = useContext(LiveContext);
   const isHidden = isLocked && !live.hasToken;
@@ -199,7 +199,7 @@ function Body({ row: { id }, isLocked }: { row: DeadLetterRow; isLocked: boolean
     );
     return () => left.abort();
   }, [id, isHidden]);
-  if (isHidden) return <p class="none">The body is shown with the token only: choose “Unlock”.</p>;
+  if (isHidden) return <p class="none">The body requires the token: choose “Unlock”.</p>;
   if (body === undefined) return <p class="none">Loading …</p>;
   if (typeof body === 'string') return <p class="none">{body}</p>;
   return (

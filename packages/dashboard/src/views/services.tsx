@@ -137,7 +137,7 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
   );
 }
 
-/** What can be done with a service or queue: what its server cannot do is not offered. */
+/** The actions on a service or queue that its server supports. */
 export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { row: ServiceRow }): VNode {
   return (
     <>
@@ -147,7 +147,7 @@ export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { 
             request={{
               action: { action: 'resume', protocol, name },
               title: 'Resume the queue',
-              question: `Workers of ${name} get what waits again.`,
+              question: `Workers of ${name} get its messages again.`,
             }}
           >
             Resume…
@@ -157,7 +157,7 @@ export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { 
             request={{
               action: { action: 'pause', protocol, name },
               title: 'Pause the queue',
-              question: `${name} takes what comes, but workers get nothing until you resume it.`,
+              question: `${name} accepts messages, but workers get none until you resume it.`,
             }}
           >
             Pause…
@@ -168,7 +168,7 @@ export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { 
         request={{
           action: { action: 'drain-service', protocol, name },
           title: 'Drain the service',
-          question: `The workers of ${name} end what they do and get nothing more.`,
+          question: `The workers of ${name} finish their work and get nothing more.`,
         }}
       >
         Drain…
@@ -179,7 +179,7 @@ export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { 
           request={{
             action: { action: 'purge', protocol, name, confirm: '' },
             title: 'Purge the queue',
-            question: `Everything that waits in ${name} is deleted for ever.`,
+            question: `Everything waiting in ${name} is deleted for ever.`,
             confirm: name,
           }}
         >

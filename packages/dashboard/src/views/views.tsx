@@ -1,4 +1,4 @@
-/** Which view a route shows. */
+/** The views and their routes. */
 import type { VNode } from 'preact';
 import type { Model } from '@proj/observe/model';
 import { keyOf } from '../shared/routes.js';
@@ -32,7 +32,7 @@ export function titleOf({ path }: Route): string {
   return VIEWS.find((view) => view.path === first)?.name ?? 'Not found';
 }
 
-/** The view of a route. A row is named by its protocol and its name, which may have slashes. */
+/** The view of a route. A row is identified by its protocol and name; the name may contain slashes. */
 export function viewOf({ path }: Route, model: Model): VNode {
   const [first, ...rest] = path;
   const key = keyOf(rest);

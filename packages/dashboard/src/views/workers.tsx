@@ -95,7 +95,7 @@ export function Worker({ model, id: key }: { model: Model; id: string }): VNode 
               request={{
                 action: { action: 'drain-worker', protocol, id },
                 title: 'Drain the worker',
-                question: `${id} ends what it does and gets nothing more.`,
+                question: `${id} finishes its work and gets nothing more.`,
               }}
             >
               Drain…
@@ -105,7 +105,7 @@ export function Worker({ model, id: key }: { model: Model; id: string }): VNode 
               request={{
                 action: { action: 'disconnect-worker', protocol, id },
                 title: 'Disconnect the worker',
-                question: `${id} is disconnected now. Others get what it works on, as after a crash.`,
+                question: `${id} is disconnected now. Others get its work, as after a crash.`,
               }}
             >
               Disconnect…

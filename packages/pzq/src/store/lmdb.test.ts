@@ -163,13 +163,13 @@ describe('the folder of the store in LMDB', () => {
     ['a few bytes', Buffer.from('x')],
   ])('rule 21: is refused and left alone when its file is %s', async (_what, bytes) => {
     await writeFile(join(folder, 'queue.mdb'), bytes);
-    await refuses('CORRUPT', /is no database/);
+    await refuses('CORRUPT', /is not a database/);
   });
 
   it('rule 21: is refused and left alone when its file is cut short', async () => {
     const file = await filled(1000);
     await truncate(file, MIB);
-    await refuses('CORRUPT', /cut short: 1048576 of \d+ bytes/);
+    await refuses('CORRUPT', /truncated: 1048576 of \d+ bytes/);
   });
 
   it('rule 21: is refused and left alone when a newer version wrote it', async () => {

@@ -1,4 +1,4 @@
-/** EventMQ scheduler: conversations with brokers, one at a time: whom to try, when to beat, when silence means loss. Rule 1. */
+/** EventMQ scheduler: one conversation with a broker at a time: which broker to try, when to send heartbeats, when silence means loss. Rule 1. */
 import { Backoff } from '@proj/heartbeat';
 import type { EmqpSchedulerEngineSettings } from '../options.js';
 import type { Conversation } from './legality.js';
@@ -6,17 +6,17 @@ import type { Conversation } from './legality.js';
 /** What is due: open the next conversation, send a heartbeat, or give this one up. */
 export type BrokerConnectionDue = 'open' | 'heartbeat' | 'silent' | 'no-ack';
 
-/** The timing of conversations. It sends nothing itself: its owner does what {@link takeDue} says. */
+/** The timing of conversations. Sends nothing itself: its owner does what {@link takeDue} returns. */
 export class BrokerConnection {
   readonly #options: EmqpSchedulerEngineSettings;
   readonly #backoff: Backoff;
   #index = 0;
   #state: Conversation = 'resting';
-  /** When the next conversation opens, or when the ACK must be there. */
+  /** When the next conversation begins, or the time limit of the ACK. */
   #at = Infinity;
   #heartbeatAt = Infinity;
   #silentAt = Infinity;
-  /** For operators: since when it is in this state, and when the broker was last heard. */
+  /** For operators: since when it is in this state, and when the broker last sent something. */
   #since = 0;
   #heardAt = 0;
 
@@ -27,7 +27,7 @@ export class BrokerConnection {
     this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs }, random);
   }
 
-  /** The endpoint of this conversation, or of the next one. */
+  /** The endpoint of the current conversation or, without one, of the next. */
   get endpoint(): string {
     return this.#options.endpoints[this.#index] as string;
   }
@@ -45,12 +45,12 @@ export class BrokerConnection {
     return this.#state === 'registered';
   }
 
-  /** When {@link takeDue} next has something. */
+  /** When {@link takeDue} next returns something. */
   get deadline(): number {
     return Math.min(this.#at, this.#heartbeatAt, this.#silentAt);
   }
 
-  /** A conversation begins: INFORM goes out now. */
+  /** A conversation begins: INFORM is sent now. */
   open(now: number): void {
     this.#enter('informed', now + this.#options.ackTimeoutMs, now);
   }
@@ -62,7 +62,7 @@ export class BrokerConnection {
     this.heard(now);
   }
 
-  /** The broker gave a sign of life. */
+  /** The broker sent something. */
   heard(now: number): void {
     this.#heardAt = now;
     if (this.#state !== 'registered') return;
@@ -71,8 +71,8 @@ export class BrokerConnection {
   }
 
   /**
-   * The conversation was lost or did not begin. Turns to the next endpoint and returns the wait in milliseconds. `atOnce`: the first
-   * loss in a row costs no wait.
+   * The conversation was lost or could not begin. Switches to the next endpoint and returns the wait in milliseconds. `atOnce`: the first loss
+   * in a row costs no wait.
    */
   lost(now: number, atOnce: boolean): number {
     const delay = this.#backoff.down(now);
@@ -82,7 +82,7 @@ export class BrokerConnection {
     return wait;
   }
 
-  /** How long it has been registered, or not, and silent. */
+  /** Time in this state, and time since the broker's last message. */
   agesAt(now: number): { readonly stateMs: number; readonly silentMs: number } {
     return { stateMs: Math.max(0, now - this.#since), silentMs: Math.max(0, now - this.#heardAt) };
   }
@@ -92,7 +92,7 @@ export class BrokerConnection {
     this.#enter('resting', Infinity);
   }
 
-  /** Our own process was late by `lateMs`: beyond one interval, the silence measured meanwhile is ours. */
+  /** Our process was late by `lateMs`: beyond one interval, the measured silence is our own. */
   credit(lateMs: number, now: number): void {
     if (lateMs <= this.#options.heartbeatIntervalMs) return;
     const { brokerExpiryMs, ackTimeoutMs } = this.#options;
@@ -100,7 +100,7 @@ export class BrokerConnection {
     else if (this.#state === 'informed') this.#at = Math.max(this.#at, now + Math.min(lateMs, ackTimeoutMs));
   }
 
-  /** Takes out what is due at `now`; `undefined` when nothing is. After `silent` and `no-ack` the owner calls {@link lost}. */
+  /** Returns what is due at `now`; `undefined` if nothing is. After `silent` and `no-ack` the owner calls {@link lost}. */
   takeDue(now: number): BrokerConnectionDue | undefined {
     if (this.#at <= now) {
       this.#at = Infinity;
@@ -115,7 +115,7 @@ export class BrokerConnection {
     return 'heartbeat';
   }
 
-  /** Throws unless exactly the deadlines of the present state are set. */
+  /** Throws unless exactly the deadlines of the current state are set. */
   assertInvariants(): void {
     const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
     const waiting = this.#at < Infinity;

@@ -1,4 +1,4 @@
-/** EventMQ scheduler, the engine: one conversation with one broker at a time, and the jobs, which outlive it. Section 11 of docs/protocols/emqp.md. */
+/** EventMQ scheduler, the engine: one conversation with one broker at a time, and jobs, which outlive it. Section 11 of docs/protocols/emqp.md. */
 import { emqpTime } from '@proj/frames/emqp';
 import type { EmqpToScheduler } from '@proj/frames/emqp';
 import type { Engine, Entropy, TimerEvent } from '@proj/transport';
@@ -12,13 +12,13 @@ import { LEGALITY } from './legality.js';
 import { Output } from './output.js';
 import type { ScheduledJob } from './timetable.js';
 
-/** Our farewell: the text's word, then the product's. */
+/** Our farewell: the specification's word, then the product's. */
 const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const;
 
-/** Losses that were reported, not concluded from silence: the next attempt follows at once. */
+/** Losses that were reported rather than inferred from silence: retried at once. */
 const REPORTED: ReadonlySet<SchedulerLoss> = new Set<SchedulerLoss>(['peer-gone', 'disconnected']);
 
-/** A scheduler as a deterministic machine. A step costs O(log jobs), but for an ACK and a clock that jumps, which cost O(jobs). */
+/** A scheduler as a deterministic state machine. A step costs O(log jobs), except for an ACK and a clock adjustment, which cost O(jobs). */
 export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffect> {
   readonly #options: EmqpSchedulerEngineSettings;
   readonly #entropy: Entropy;
@@ -31,9 +31,9 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   /** Why we leave. */
   #leaving: 'drained' | 'told' = 'drained';
   #drainAt = Infinity;
-  /** Number of the socket opened last: that of the conversation, while one is open. */
+  /** Number of the socket opened last: the conversation's, while there is one. */
   #socket = 0;
-  /** Id of the INFORM. */
+  /** Id of our INFORM. */
   #inform = '';
 
   constructor(options: EmqpSchedulerEngineSettings, tools: SchedulerTools, entropy: Entropy) {
@@ -47,12 +47,12 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     return Math.min(this.#connection.deadline, this.#jobs.deadline, this.#drainAt);
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): EmqpSchedulerStats {
     return { ...this.#jobs.gauges, registered: this.#connection.isRegistered, ...this.#out.totals };
   }
 
-  /** What an operator sees at `now`: types of jobs are services, the broker is their worker. The cost is linear in the number of runs that wait. */
+  /** The operator's view at `now`: types of jobs are services, the broker is their worker. Linear in the number of waiting runs. */
   detail(now: number): EngineSnapshot {
     const { refused, lost: _lost, dropped, ...totals } = this.#out.totals;
     const { jobs: count, jobsBytes, held, writing, storeHealthy } = this.#jobs.gauges;
@@ -159,7 +159,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#out.send(this.#socket, { kind: 'inform-scheduler', id: this.#inform });
   }
 
-  /** Whatever a known broker says, it is alive, but for REPLYs: a broker that has forgotten us still sends those. */
+  /** Every message from a known broker is a sign of life, except REPLY: a broker that has forgotten us still sends those. */
   #message(command: EmqpToScheduler, now: number): void {
     const { counters } = this.#out;
     const [verdict] = LEGALITY[this.#connection.state][command.kind];
@@ -196,7 +196,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   }
 
   #unsent(id: string, now: number): void {
-    // Then everything on its way out waits for the next conversation.
+    // Everything outgoing then waits for the next conversation.
     if (this.#outgoing.has(id)) this.#lose('undeliverable', now);
   }
 
@@ -208,14 +208,14 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#outgoing.clear();
     const retryInMs = this.#connection.lost(now, REPORTED.has(reason));
     this.#out.lose(reason, endpoint, retryInMs);
-    // What the transport has not taken yet will not go out, unless it is flushed.
+    // Unless flushed, messages not yet taken by the transport will not be sent.
     if (!flush) for (const [id, job] of outgoing) this.#jobs.unsent(job, id);
     this.#jobs.runs.lost(now);
     if (this.#phase === 'leaving') this.#connection.stop();
     else if (retryInMs === 0) this.#open(now);
   }
 
-  /** Writes under way finish first, and their runs are sent. */
+  /** Pending writes finish first, and their runs are sent. */
   #drain(reason: 'drained' | 'told', now: number): void {
     if (this.#phase !== 'on') {
       if (this.#phase === 'new') this.#leave(reason);

@@ -1,4 +1,4 @@
-/** EventMQ scheduler: which jobs there are, what of them is on disk, and which runs wait. Rules 2 to 8. */
+/** EventMQ scheduler: all jobs, their state on disk, and waiting runs. Rules 2 to 8. */
 import type { EmqpScheduling } from '@proj/frames/emqp';
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
@@ -11,22 +11,22 @@ import { identityOf, readPlan } from './plan.js';
 import { RunFigures } from './runs.js';
 import { ScheduledJob, Timetable } from './timetable.js';
 
-/** A write under way. */
+/** A pending write. */
 type Write =
-  /** Once on disk, `job` replaces the one of its name; `haste`: and runs. */
+  /** Once on disk, `job` replaces the one with the same name; `haste`: and runs at once. */
   | { readonly kind: 'schedule'; readonly job: ScheduledJob; readonly haste: boolean }
   | { readonly kind: 'unschedule'; readonly identity: string }
-  /** The state after a run, which follows when this is on disk: a crash may lose the run, not double it. */
+  /** The state after a run, which follows once this is on disk: a crash may lose the run but not double it. */
   | { readonly kind: 'run'; readonly job: ScheduledJob; readonly counts: boolean }
-  /** Changes that could not be written before. */
+  /** Changes that could not be written earlier. */
   | { readonly kind: 'repair'; readonly identities: readonly string[] };
 
-/** Records written again at a time. */
+/** Records rewritten at a time. */
 const REPAIR_MAX = 1000;
-/** Changes that may wait for the disk; beyond it SCHEDULE is refused. */
+/** Changes that may wait for the disk; beyond it SCHEDULE is rejected. */
 const WAITING_MAX = 10_000;
 
-/** All jobs of one scheduler. A change counts when it is on disk. */
+/** All jobs of one scheduler. A change counts once it is on disk. */
 export class ScheduledJobs {
   readonly #options: EmqpSchedulerEngineSettings;
   readonly #tools: SchedulerTools;
@@ -38,22 +38,22 @@ export class ScheduledJobs {
   #bytes = 0;
   /** Bytes of bodies being written for the first time. */
   #newBytes = 0;
-  /** Jobs whose run waits for a broker. */
+  /** Jobs whose run is waiting for a broker. */
   readonly #held = new Set<ScheduledJob>();
   readonly #writes = new Map<number, Write>();
   #lastWrite = 0;
-  /** The write under way that decides what a name stands for. */
+  /** The pending write that decides what a name stands for. */
   readonly #deciding = new Map<string, number>();
   /** Names whose latest state is not on disk. */
   readonly #stale = new Set<string>();
   #isHealthy = true;
   readonly #failures = oncePerMinute();
-  /** The present trouble was reported. */
+  /** The current failure has been reported. */
   #isFailureTold = false;
   #repairAt = Infinity;
   #isStopped = false;
 
-  /** `send` sends the REQUEST of one run and returns its id; `undefined` when there is no broker. */
+  /** `send` sends the REQUEST of one run and returns its id; `undefined` if there is no broker. */
   constructor(
     options: EmqpSchedulerEngineSettings,
     tools: SchedulerTools,
@@ -81,7 +81,7 @@ export class ScheduledJobs {
     return this.#held.size;
   }
 
-  /** Sizes now. */
+  /** Current sizes. */
   get gauges() {
     return {
       jobs: this.#jobs.size,
@@ -92,14 +92,14 @@ export class ScheduledJobs {
     } satisfies Partial<EmqpSchedulerStats>;
   }
 
-  /** What an operator sees at `now` of each type, which so many brokers run, and of the jobs due next. Linear in the number of runs that wait. */
+  /** The operator's view at `now` of each type, with this many brokers, and of the jobs due next. Linear in the number of waiting runs. */
   detail(brokers: number, now: number): { services: ServiceSnapshot[]; jobs: JobSnapshot[] } {
     const waiting = new Set(this.#held);
     for (const write of this.#writes.values()) if (write.kind === 'run' && write.counts) waiting.add(write.job);
     return this.runs.detail(this.#timetable.listed(this.#jobs), waiting, brokers, now);
   }
 
-  /** What the store holds. Before anything else. */
+  /** Loads the store's contents. Before anything else. */
   load(records: Iterable<readonly [identity: string, record: ScheduleRecord]>, now: number): void {
     for (const [identity, record] of records) {
       const job = new ScheduledJob(identity, record, this.runs.others);
@@ -135,7 +135,7 @@ export class ScheduledJobs {
     this.#deciding.set(identity, this.#write(write, [{ identity, record: made.record }]));
   }
 
-  /** UNSCHEDULE: of either kind, whatever its queue. */
+  /** UNSCHEDULE: for either kind of schedule and any queue. */
   unschedule({ body }: EmqpScheduling): void {
     const identity = identityOf(body, this.#tools.sha1);
     const job = identity === undefined ? undefined : this.#jobs.get(identity);
@@ -149,7 +149,7 @@ export class ScheduledJobs {
     this.#out.tell({ code: 'unscheduled', job: identity });
   }
 
-  /** A write has ended; with an `error`, nothing of it was kept. */
+  /** A write has ended; with an `error`, it failed completely. */
   stored(number: number, error: string | undefined, now: number): void {
     const write = this.#writes.get(number);
     if (write === undefined) return;
@@ -166,14 +166,14 @@ export class ScheduledJobs {
       this.#deciding.delete(write.identity);
   }
 
-  /** Runs what is due, and writes again what could not be written. */
+  /** Runs what is due, and rewrites what could not be written. */
   takeDue(now: number): void {
     for (let job = this.#timetable.takeDue(now); job !== undefined; job = this.#timetable.takeDue(now))
       this.#due(job, now);
     if (this.#repairAt <= now) this.#repair();
   }
 
-  /** There is a broker: sends the runs that waited. */
+  /** A broker is connected: sends the waiting runs. */
   release(): void {
     for (const job of this.#held) {
       const id = this.#send(job);
@@ -183,7 +183,7 @@ export class ScheduledJobs {
     }
   }
 
-  /** The REQUEST of this job with this id did not go out. */
+  /** The REQUEST of this job with this id was not delivered. */
   unsent(job: ScheduledJob, id: string): void {
     this.#out.counters.fired--;
     const [verdict] = RUNS[this.#stateOf(job)].unsent;
@@ -192,7 +192,7 @@ export class ScheduledJobs {
     if (verdict === 'hold') this.#held.add(job);
   }
 
-  /** No run is due any more; writes under way finish. */
+  /** No more runs are due; pending writes finish. */
   stop(): void {
     this.#isStopped = true;
     this.#timetable.stop();
@@ -218,7 +218,7 @@ export class ScheduledJobs {
     check(this.#stale.size === 0 || this.#isStopped || this.#repairAt < Infinity || this.isWriting, 'nobody repairs');
   }
 
-  /** A SCHEDULE of this name is being written, and nothing else behind it. */
+  /** A SCHEDULE of this name is being written, as its last change. */
   #isComing(identity: string): boolean {
     const number = this.#deciding.get(identity);
     return number !== undefined && this.#writes.get(number)?.kind === 'schedule';
@@ -232,7 +232,7 @@ export class ScheduledJobs {
     const nextMicros = this.#timetable.first(plan.every);
     if (nextMicros === undefined) return 'cron';
     const { jobsMax, jobsMaxBytes } = this.#options;
-    // A body being written counts beside the one that it replaces: a bound, not a balance.
+    // A body being written counts in addition to the one it replaces: a bound, not a balance.
     if (!this.#jobs.has(identity) && this.#jobs.size + this.#deciding.size >= jobsMax) return 'full';
     if (this.#bytes + this.#newBytes + plan.body.length > jobsMaxBytes) return 'full';
     if (this.#writes.size >= jobsMax + WAITING_MAX) return 'full';
@@ -298,7 +298,7 @@ export class ScheduledJobs {
   #run(job: ScheduledJob): void {
     const id = this.#send(job);
     const held = id === undefined;
-    // A run that comes back while the next one is written waits for the same broker: both are one.
+    // A run that comes back while the next one is being written waits for the same broker: they merge.
     if (held && this.#held.has(job)) job.runs.of.meter.ended('skipped');
     if (held) this.#held.add(job);
     this.#out.tell({ code: 'fired', job: job.identity, queue: job.queue, held });
@@ -350,7 +350,7 @@ export class ScheduledJobs {
   #judgeStore(write: Write, error: string | undefined, now: number): void {
     const retryAt = now + this.#options.storeRetryMs;
     if (error !== undefined) {
-      // Not every change of a disk that fails and recovers in turn is reported, but never a recovery that did not last.
+      // Not every change of a flapping disk is reported, but a recovery that did not last never is.
       if (!this.#isFailureTold && this.#failures.allow(error, now)) {
         this.#out.tell({ code: 'store-failed', error });
         this.#isFailureTold = true;

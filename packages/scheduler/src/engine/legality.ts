@@ -1,14 +1,14 @@
-/** EventMQ scheduler: what a message of the broker, and a due run, mean in each state. Rules 1, 2 and 8 of section 11 of docs/protocols/emqp.md. */
+/** EventMQ scheduler: what a broker's message and a due run mean in each state. Rules 1, 2 and 8 of section 11 of docs/protocols/emqp.md. */
 import type { EmqpToScheduler } from '@proj/frames/emqp';
 import type { Legality } from '@proj/transport';
 
-/** The conversation with a broker. */
+/** The state of the conversation with a broker. */
 export type Conversation =
   /** None: not started, or ended. */
   | 'resting'
   /** None: the next one begins after a pause. */
   | 'waiting'
-  /** INFORM is out. */
+  /** INFORM was sent. */
   | 'informed'
   /** INFORM was acknowledged. */
   | 'registered';
@@ -16,15 +16,15 @@ export type Conversation =
 type Verdict =
   /** Act on it; it is a sign of life. */
   | 'accept'
-  /** Count it; no sign of life, for a broker gives REPLYs to anybody. */
+  /** Count it; not a sign of life, because a broker sends REPLYs to any peer. */
   | 'count'
-  /** The broker knows us. */
+  /** The broker has accepted us. */
   | 'register'
   /** Leave as `drain` does. */
   | 'leave'
   /** The connection is over. */
   | 'lose'
-  /** Count it as bad; it is a sign of life. */
+  /** Count it as invalid; still a sign of life. */
   | 'drop'
   /** Nothing. */
   | 'ignore';
@@ -61,7 +61,7 @@ export const LEGALITY: Legality<Conversation, EmqpToScheduler['kind'], Verdict> 
   registered: OPEN,
 };
 
-/** What moves a conversation without a message. */
+/** Transitions without a message. */
 export const MOVES = [
   ['resting', 'start', 'informed'],
   ['waiting', 'pause over', 'informed'],
@@ -70,15 +70,15 @@ export const MOVES = [
   [['waiting', 'informed', 'registered'], 'end', 'resting'],
 ] as const;
 
-/** The run of a job. */
+/** The state of a job's run. */
 export type RunState =
   /** The next run is not due. */
   | 'idle'
-  /** The state after the run is being written; the run follows. */
+  /** The state after the run is being written; then it runs. */
   | 'writing'
-  /** The run waits for a broker. */
+  /** The run is waiting for a broker. */
   | 'held'
-  /** It waits for a broker, while the state after a later one is being written. */
+  /** It is waiting for a broker, while the state after a later one is being written. */
   | 'held, writing'
   /** Unscheduled or replaced. */
   | 'gone';
@@ -86,7 +86,7 @@ export type RunState =
 type RunVerdict =
   /** Write the state after the run, then run. */
   | 'run'
-  /** Count a run that is skipped, and write the time of the next one. */
+  /** Count a skipped run, and write the time of the next one. */
   | 'skip'
   /** Count a run that is skipped. */
   | 'skip unwritten'
@@ -94,7 +94,7 @@ type RunVerdict =
   | 'hold'
   | 'ignore';
 
-/** A run that is due, and one whose REQUEST did not go out. */
+/** A run that is due, and one whose REQUEST was not delivered. */
 export const RUNS: Legality<RunState, 'due' | 'unsent', RunVerdict> = {
   idle: { due: ['run', 'writing'], unsent: ['hold', 'held'] },
   writing: { due: ['skip unwritten'], unsent: ['hold', 'held, writing'] },
@@ -103,7 +103,7 @@ export const RUNS: Legality<RunState, 'due' | 'unsent', RunVerdict> = {
   gone: { due: ['ignore'], unsent: ['ignore'] },
 };
 
-/** What moves a run without these events. */
+/** Transitions without these events. */
 export const RUN_MOVES = [
   ['writing', 'written, sent', 'idle'],
   ['writing', 'written, no broker', 'held'],

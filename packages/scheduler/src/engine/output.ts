@@ -32,7 +32,7 @@ interface Counters extends Record<Counted, number> {
   notesWithheld: number;
 }
 
-/** Where every part of the engine puts its effects. */
+/** Collects the effects of every part of the engine. */
 export class Output extends StepOutput<SchedulerEffect, Counters> {
   constructor() {
     super({ ...ZERO, refused: {}, lost: {}, dropped: {}, notesWithheld: 0 });
@@ -52,7 +52,7 @@ export class Output extends StepOutput<SchedulerEffect, Counters> {
     this.effects.push({ kind: 'send', socket, command });
   }
 
-  /** A SCHEDULE is not taken. */
+  /** A SCHEDULE is rejected. */
   refuse(reason: ScheduleRefusal, queue: string): void {
     const { refused } = this.counters;
     refused[reason] = (refused[reason] ?? 0) + 1;
@@ -66,7 +66,7 @@ export class Output extends StepOutput<SchedulerEffect, Counters> {
     this.tell({ code: 'message-dropped', reason });
   }
 
-  /** A conversation ended, and the next one begins in `retryInMs`. */
+  /** A conversation ended; the next one begins in `retryInMs`. */
   lose(reason: SchedulerLoss, endpoint: string, retryInMs: number): void {
     const { lost } = this.counters;
     lost[reason] = (lost[reason] ?? 0) + 1;

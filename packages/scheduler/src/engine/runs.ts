@@ -1,24 +1,24 @@
-/** EventMQ scheduler: for operators, how the runs of each type of job went, and which results are awaited. No rule depends on it. */
+/** EventMQ scheduler: figures of each type of job, and awaited results, for operators. No rule depends on it. */
 import { elapsedMs, ServiceMeter, setSince } from '@proj/transport/engine';
 import type { JobSnapshot, ServiceSnapshot, Timed } from '@proj/transport/engine';
 import type { ScheduledJob } from './timetable.js';
 
-/** Results awaited at a time; beyond it the oldest one is given up. */
+/** Limit of awaited results; beyond it the oldest is given up. */
 const AWAITED_MAX = 10_000;
 
-/** Types with figures of their own; further ones are counted together. */
+/** Types with their own figures; the rest is counted together. */
 const TYPES_MAX = 1000;
 
-/** Characters of the name of a type. */
+/** Longest name of a type, in characters. */
 const TYPE_LENGTH_MAX = 255;
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
-/** The figures of one type of job, or of several together. */
+/** The figures of one type of job, or of several combined. */
 export class TypeFigures {
   readonly name: string;
   readonly meter = new ServiceMeter();
-  /** Results that are awaited. */
+  /** Number of awaited results. */
   running = 0;
   /** Jobs and awaited results of the type: without any, its figures may make room for others. */
   uses = 0;
@@ -28,18 +28,18 @@ export class TypeFigures {
   }
 }
 
-/** What is known of the runs of one job. Not the job: while a result is awaited, nothing keeps its body in memory. */
+/** What is known of one job's runs. Separate from the job, so that an awaited result does not keep its body in memory. */
 export class JobRuns implements Timed {
   /** What the job runs. */
   readonly type: string;
-  /** Where it is counted: with its type, once the job is added. */
+  /** Its type's figures, once the job is added. */
   of: TypeFigures;
-  /** REQUESTs given to a broker. */
+  /** REQUESTs sent to a broker. */
   fired = 0;
-  /** How its last run ended, and when; `undefined` before. */
+  /** How and when its last run ended; `undefined` before. */
   result: string | undefined;
   resultAt = 0;
-  /** Since when its run waits for the disk or a broker. */
+  /** Since when its run has been waiting for the disk or a broker. */
   sinceSpan = 0;
   sinceUs = 0;
   /** The REQUEST whose result is awaited, and since when. */
@@ -51,7 +51,7 @@ export class JobRuns implements Timed {
     this.of = of;
   }
 
-  /** Its job replaces the one of these runs, whose figures go on. */
+  /** Its job replaces the job of these runs, whose figures it continues. */
   follow({ fired, result, resultAt }: JobRuns): void {
     this.fired = fired;
     this.result = result;
@@ -60,19 +60,19 @@ export class JobRuns implements Timed {
 }
 
 /**
- * The way of each run: it is `begun` when it is due, `sent` to a broker, perhaps more than once, and `answered` by a result. Every operation but
- * `detail` and `lost` is O(1).
+ * Tracks each run: `begun` when it is due, `sent` to a broker, perhaps more than once, and `answered` by a result. Every operation but `detail`
+ * and `lost` is O(1).
  */
 export class RunFigures {
   readonly #types = new Map<string, TypeFigures>();
-  /** Those of {@link #types} that are not used, the longest unused first. */
+  /** The unused ones of {@link #types}, longest unused first. */
   readonly #unused = new Set<TypeFigures>();
-  /** All types for which there is no room. No other name of a type lacks a dot, but `unknown`. */
+  /** All types without room for their own figures. Every other type name contains a dot, except `unknown`. */
   readonly others = new TypeFigures('other');
-  /** Results that are awaited, the oldest first, by id of the REQUEST: the last one of each job. */
+  /** Awaited results by id of the REQUEST, oldest first: the latest one of each job. */
   readonly #awaited = new Map<string, JobRuns>();
 
-  /** When results began to be awaited, or none was awaited any more. */
+  /** When the first of the current results began to be awaited, or the last one arrived. */
   #changedAt = 0;
 
   /** How long results have been awaited, or none has. */
@@ -80,18 +80,18 @@ export class RunFigures {
     return Math.max(0, now - this.#changedAt);
   }
 
-  /** Results that are awaited. */
+  /** Number of awaited results. */
   get awaited(): number {
     return this.#awaited.size;
   }
 
-  /** There is a job of this type. */
+  /** Adds a job of this type. */
   added(runs: JobRuns): void {
     runs.of = this.#figuresOf(runs.type);
     this.#use(runs.of);
   }
 
-  /** The job is there no more; a result may still be awaited. */
+  /** The job is removed; a result may still be awaited. */
   removed({ of }: JobRuns): void {
     this.#release(of);
   }
@@ -102,7 +102,7 @@ export class RunFigures {
     setSince(runs, now);
   }
 
-  /** Its REQUEST goes out. */
+  /** Its REQUEST is sent. */
   sent(runs: JobRuns, id: string, now: number): void {
     this.givenUp(runs, now);
     const [oldest] = this.#awaited.size < AWAITED_MAX ? [] : this.#awaited.values();
@@ -117,7 +117,10 @@ export class RunFigures {
     this.#use(runs.of);
   }
 
-  /** The REQUEST with this id did not go out: its run waits again, alone or as one with a run that waits already, or has ended because the job is gone. */
+  /**
+   * The REQUEST with this id was not delivered: its run waits again, alone or merged with one that is waiting, or has ended because the job is
+   * gone.
+   */
   unsent(runs: JobRuns, id: string, how: 'waits' | 'merged' | 'gone', now: number): void {
     runs.fired--;
     if (runs.awaited !== id) {
@@ -134,7 +137,7 @@ export class RunFigures {
     }
   }
 
-  /** The result of a REQUEST has come. */
+  /** The result of a REQUEST has arrived. */
   answered(id: string, now: number): void {
     const runs = this.#awaited.get(id);
     if (runs === undefined) return;
@@ -142,14 +145,14 @@ export class RunFigures {
     this.#over(runs, 'ok', now);
   }
 
-  /** Its result is awaited no more: another run of the job goes out, or the job is unscheduled or replaced. */
+  /** Its result is no longer awaited: another run of the job is sent, or the job is unscheduled or replaced. */
   givenUp(runs: JobRuns, now: number): void {
     if (runs.awaited === undefined) return;
     runs.of.meter.ended('unanswered');
     this.#forget(runs, now);
   }
 
-  /** The conversation is over, and no result comes any more. */
+  /** The conversation has ended, and no more results will arrive. */
   lost(now: number): void {
     for (const runs of this.#awaited.values()) {
       runs.of.meter.ended('broker-lost');
@@ -157,7 +160,7 @@ export class RunFigures {
     }
   }
 
-  /** What an operator sees at `now` of each type, which so many brokers run, and of these jobs; `waiting` are those whose run waits. */
+  /** The operator's view at `now` of each type, with this many brokers, and of these jobs; `waiting` are those with a waiting run. */
   detail(
     jobs: readonly ScheduledJob[],
     waiting: Iterable<ScheduledJob>,
@@ -221,12 +224,12 @@ export class RunFigures {
   }
 }
 
-/** The type of the job in this body, which names one: `path.callable`, well-formed; `unknown` if it is too long. */
+/** The type of the job in this body: `path.callable`, well-formed; `unknown` if it is too long. */
 export function typeOf(body: Uint8Array): string {
   try {
     const [, job] = JSON.parse(new TextDecoder().decode(body)) as [unknown, { path: unknown; callable: unknown }];
     const name = `${String(job.path)}.${String(job.callable)}`;
-    // Not cut short: a slice would keep the whole text in memory.
+    // Not sliced: a slice would keep the whole text in memory.
     return name.length > TYPE_LENGTH_MAX ? 'unknown' : name.replace(/\p{Surrogate}/gu, '\ufffd');
   } catch {
     return 'unknown';

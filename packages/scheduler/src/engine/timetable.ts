@@ -1,4 +1,4 @@
-/** EventMQ scheduler: when jobs run: intervals by the monotonic clock, cron by the wall clock. Rules 5 and 7. */
+/** EventMQ scheduler: when jobs run. Intervals use the monotonic clock, cron the wall clock. Rules 5 and 7. */
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
@@ -14,19 +14,19 @@ export class ScheduledJob {
   runsLeft: number | undefined;
   /** Wall clock of the next run, in microseconds. */
   nextMicros: number;
-  /** @internal The same by the monotonic clock, in milliseconds; `Infinity` when unknown. */
+  /** @internal The same on the monotonic clock, in milliseconds; `Infinity` if unknown. */
   dueAt = Infinity;
   /** @internal */
   readonly timer = new HeapDeadline<ScheduledJob>(this);
   /** The state after its last run is being written. */
   isWriting = false;
-  /** Unscheduled or replaced: writes under way for it have no effect. */
+  /** Unscheduled or replaced: pending writes for it have no effect. */
   isGone = false;
 
   /** For operators. */
   readonly runs: JobRuns;
 
-  /** `of`: where its runs are counted until it is added to those of its type. */
+  /** `of`: the figures for its runs, until it is added to those of its type. */
   constructor(identity: string, record: ScheduleRecord, of = new TypeFigures('')) {
     this.runs = new JobRuns(typeOf(record.body), of);
     this.identity = identity;
@@ -38,30 +38,30 @@ export class ScheduledJob {
     this.nextMicros = record.nextMicros;
   }
 
-  /** What the store keeps of it; `undefined` when it has had all its runs. */
+  /** The stored form; `undefined` after its last run. */
   get record(): ScheduleRecord | undefined {
     const { queue, headers, body, every, runsLeft, nextMicros } = this;
     return runsLeft === 0 ? undefined : { queue, headers, body, every, runsLeft, nextMicros };
   }
 }
 
-/** Jobs that operators see. */
+/** Limit of jobs that operators see. */
 const LISTED_MAX = 1000;
-/** Time between comparisons of the two clocks while there are cron jobs. */
+/** Interval of comparing the two clocks while there are cron jobs. */
 const WATCH_MS = 10_000;
-/** How far they may drift apart meanwhile. */
+/** Tolerated drift between comparisons. */
 const DRIFT_MICROS = 500_000;
-/** A wall clock put back further than this was wrong before: times that have passed come again. */
+/** A wall clock set back by more than this was wrong before: times that have passed come again. */
 const REWIND_MICROS = 3 * 3_600_000_000;
 
-/** All jobs that run again, by the time of their next run. */
+/** All jobs with a next run, by its time. */
 export class Timetable {
   readonly #nextCron: SchedulerTools['nextCron'];
   readonly #entropy: Entropy;
   readonly #heap = new DeadlineHeap<ScheduledJob>();
   readonly #cronJobs = new Set<ScheduledJob>();
   #watchAt = Infinity;
-  /** Wall clock less monotonic clock, in microseconds. */
+  /** Wall clock minus monotonic clock, in microseconds. */
   #offset = 0;
 
   constructor(nextCron: SchedulerTools['nextCron'], entropy: Entropy) {
@@ -69,12 +69,12 @@ export class Timetable {
     this.#entropy = entropy;
   }
 
-  /** When {@link takeDue} next has something, or the clocks are compared. */
+  /** When {@link takeDue} next returns something, or the clocks are compared. */
   get deadline(): number {
     return Math.min(this.#heap.deadline, this.#watchAt);
   }
 
-  /** All jobs; of more than operators see at a time those that run next, the next one first, then others. */
+  /** All jobs. If there are more than operators see at once, those that run next come first. */
   listed(all: ReadonlyMap<string, ScheduledJob>): ScheduledJob[] {
     if (all.size <= LISTED_MAX) return [...all.values()];
     const listed = new Set(this.#heap.next(LISTED_MAX));
@@ -85,23 +85,23 @@ export class Timetable {
     return [...listed];
   }
 
-  /** The first regular run of a new job, by the wall clock in microseconds; `undefined` for a cron expression without any. */
+  /** The first regular run of a new job, as wall-clock microseconds; `undefined` for a cron expression without any. */
   first(every: number | string): number | undefined {
     const wall = this.#entropy.wallMicros();
     return typeof every === 'number' ? wall + every * 1_000_000 : this.#nextCron(every, wall);
   }
 
-  /** Lets a new job run when its `nextMicros` comes. */
+  /** Arms a new job for its `nextMicros`. */
   begin(job: ScheduledJob, now: number): void {
     job.dueAt = now + (job.nextMicros - this.#entropy.wallMicros()) / 1000;
     this.resume(job, now);
   }
 
-  /** The same for a job of the store. An overdue one is due now, once; a cron job only with `catchUp`. False if its expression has no next time. */
+  /** The same for a stored job. An overdue one is due now, once; a cron job only with `catchUp`. False if its expression has no next time. */
   restore(job: ScheduledJob, catchUp: boolean, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
-      // A wall clock put back must not delay it by more than its interval.
+      // A wall clock set back must not delay it by more than its interval.
       job.nextMicros = Math.min(Math.max(job.nextMicros, wall), wall + job.every * 1_000_000);
     } else if (job.nextMicros > wall || !catchUp) {
       const next = this.#nextCron(job.every, wall);
@@ -112,12 +112,12 @@ export class Timetable {
     return true;
   }
 
-  /** Its run is due: finds the next one, after now, without arming it. False when there is none. */
+  /** Its run is due: computes the next one without arming it. False if there is none. */
   advance(job: ScheduledJob, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
       const step = job.every * 1000;
-      // After a long sleep it runs once, not once for each interval missed.
+      // After a long sleep it runs once, not once per missed interval.
       job.dueAt = job.dueAt + step > now ? job.dueAt + step : now + step;
       job.nextMicros = wall + Math.round((job.dueAt - now) * 1000);
       return true;
@@ -129,7 +129,7 @@ export class Timetable {
     return true;
   }
 
-  /** Arms the run that {@link advance} found or {@link suspend} disarmed. */
+  /** Arms the run that {@link advance} computed or {@link suspend} disarmed. */
   resume(job: ScheduledJob, now: number): void {
     this.#heap.set(job.timer, job.dueAt);
     if (typeof job.every === 'number') return;
@@ -139,7 +139,7 @@ export class Timetable {
     this.#offset = this.#offsetAt(now);
   }
 
-  /** It does not run until it is resumed. */
+  /** It does not run until resumed. */
   suspend(job: ScheduledJob): void {
     this.#heap.remove(job.timer);
     this.#cronJobs.delete(job);
@@ -173,7 +173,7 @@ export class Timetable {
     if (this.#cronJobs.size > 0 && this.#watchAt === Infinity) throw new Error('nobody watches the clock');
   }
 
-  /** Cron follows the wall clock when it is set. */
+  /** Cron jobs follow the wall clock when it is set. */
   #watch(now: number): void {
     const offset = this.#offsetAt(now);
     const jump = offset - this.#offset;
@@ -188,7 +188,7 @@ export class Timetable {
   }
 
   #follow(job: ScheduledJob, wall: number, now: number): void {
-    // At least a millisecond: the monotonic clock cannot tell microseconds late in a long life.
+    // At least a millisecond: in a long-running process the monotonic clock cannot resolve microseconds.
     job.dueAt = now + Math.max((job.nextMicros - wall) / 1000, 1);
     this.#heap.set(job.timer, job.dueAt);
   }

@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util';
 import { ProjError } from '@proj/transport';
 import type { Database, RootDatabase } from 'lmdb';
 
-/** The environment, which is also a table with textual keys. */
+/** The environment, which is also a table with text keys. */
 export type Root = RootDatabase<Buffer, string>;
 
 /** A table with binary keys and values. */
@@ -14,7 +14,7 @@ const MDB_PANIC = -30_795;
 /** Errors of LMDB about the file: not found, corrupted, version, invalid. */
 const MDB_CORRUPT = [-30_797, -30_796, -30_794, -30_793];
 
-/** Opens the file, or makes it. Rejects with `UNAVAILABLE` without the driver, and with `CORRUPT` if the file is no database. */
+/** Opens or creates the file. Rejects with `UNAVAILABLE` without the driver, and with `CORRUPT` if the file is not a database. */
 export async function openRoot(path: string, maxTables: number): Promise<Root> {
   const { open } = await import('lmdb').catch((error: unknown) => {
     throw new ProjError('UNAVAILABLE', 'the package lmdb cannot be loaded: npm install lmdb', {
@@ -26,9 +26,9 @@ export async function openRoot(path: string, maxTables: number): Promise<Root> {
       encoding: 'binary',
       cache: false,
       maxDbs: maxTables,
-      // So that a commit resolves when it is flushed. Overlapping would gain nothing: one commit waits for another.
+      // So that a commit resolves when it is flushed. Overlapping would not help: one commit waits for another.
       overlappingSync: false,
-      // We batch ourselves. The batch of an event turn has a promise of its own, whose rejection nobody can catch.
+      // We batch ourselves. LMDB's batch of an event turn has its own promise, whose rejection nobody can catch.
       eventTurnBatching: false,
     });
   } catch (error) {
@@ -41,7 +41,7 @@ export async function openRoot(path: string, maxTables: number): Promise<Root> {
   }
 }
 
-/** Opens a table with binary keys, or makes it. */
+/** Opens or creates a table with binary keys. */
 export function openTable(root: Root, name: string): Table {
   return root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary', cache: false });
 }
@@ -100,7 +100,7 @@ export function reasonOf(error: unknown): Reason {
   return { code: name, isPanic: code === MDB_PANIC, isCorrupt: MDB_CORRUPT.includes(code) };
 }
 
-/** LMDB rejects the commit, and a second promise with the cause, which nobody else awaits. */
+/** LMDB rejects the commit, and also a second promise with the cause, which nobody else awaits. */
 export async function causeOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   try {

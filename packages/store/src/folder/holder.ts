@@ -1,34 +1,34 @@
-/** Which process has a store. It stands in the database, whose write lock makes checking and taking one step. */
+/** Which process holds a store. Recorded in the database, whose write lock makes checking and taking one step. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A process that has a store open, or had it when it died. */
+/** A process that has a store open, or had it open when it died. */
 export interface Holder {
   readonly pid: number;
-  /** When that process started, in ticks since boot, where the system tells. */
+  /** When that process started, in ticks since boot, if the system reports it. */
   readonly started: string | undefined;
-  /** The boot of the machine, where the system tells. */
+  /** The boot of the machine, if the system reports it. */
   readonly boot: string | undefined;
-  /** Tells stores of one process apart. */
+  /** Distinguishes stores of one process. */
   readonly token: string;
 }
 
 /** Tokens of the stores that this process holds. */
 const held = new Set<string>();
 
-/** This process, as the holder of one more store. */
+/** This process as the holder of one more store. */
 export function takeHold(): Holder {
   const token = randomUUID();
   held.add(token);
   return { pid: process.pid, started: startOf(process.pid), boot: bootId(), token };
 }
 
-/** The store is closed, or could not be taken. */
+/** The store was closed, or could not be taken. */
 export function letGo({ token }: Holder): void {
   held.delete(token);
 }
 
-/** True while that process runs. The time of its start tells it from a later process with the same pid. */
+/** True while that process runs. Its start time distinguishes it from a later process with the same pid. */
 export function isHolding({ pid, started, boot, token }: Holder): boolean {
   if (boot !== bootId()) return false;
   if (pid === process.pid && started === startOf(pid)) return held.has(token);
@@ -44,7 +44,7 @@ export function encodeHolder(holder: Holder): Buffer {
   return Buffer.from(JSON.stringify(holder));
 }
 
-/** Reads the bytes of {@link encodeHolder}; `undefined` for others. */
+/** Decodes {@link encodeHolder}; `undefined` for other bytes. */
 export function decodeHolder(bytes: Uint8Array): Holder | undefined {
   try {
     const { pid, started, boot, token } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Holder>;
@@ -54,9 +54,9 @@ export function decodeHolder(bytes: Uint8Array): Holder | undefined {
   }
 }
 
-/** `undefined` for a process that does not exist, or where the system does not tell. */
+/** `undefined` if the process does not exist or the system does not report it. */
 function startOf(pid: number): string | undefined {
-  // The name, in parentheses, may hold anything; after it come the state (3rd field) and the start (22nd).
+  // The name, in parentheses, may contain anything; after it come the state (3rd field) and the start (22nd).
   const [state, ...fields] =
     read(`/proc/${pid}/stat`)
       ?.replace(/^.*\) /s, '')

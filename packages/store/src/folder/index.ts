@@ -1,6 +1,6 @@
 /**
- * For stores in LMDB, not for applications: a folder that is checked before it is opened, held by one process, and safe on a full disk.
- * The only entry that shows types of `lmdb`.
+ * For LMDB stores, not for applications: a folder that is checked before it is opened, held by one process, and safe on a full disk. The only
+ * entry that exposes types of `lmdb`.
  */
 export { isEmpty } from './environment.js';
 export type { Root, Table } from './environment.js';

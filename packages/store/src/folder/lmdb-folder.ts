@@ -1,4 +1,4 @@
-/** A folder with one LMDB environment, for one process at a time: what all stores in LMDB share. */
+/** A folder with one LMDB environment, for one process at a time: shared by all LMDB stores. */
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
 import { causeOf, freeBytesOf, openRoot, openTable, reasonOf, usageOf } from './environment.js';
@@ -15,40 +15,40 @@ import type { Damage } from './walk.js';
 
 /** How a store opens its folder. */
 export interface LmdbFolderPlan<Name extends string, Entered> {
-  /** Made where there is none. On a disk of this machine, never on a network file system. */
+  /** Created if missing. On a local disk, never on a network file system. */
   readonly folder: string;
-  /** The name of its file, such as `queue.mdb`; unique to this kind of store. */
+  /** Its file name, such as `queue.mdb`; unique to this kind of store. */
   readonly file: string;
-  /** Its tables: the store's names for them, and their names in the file. */
+  /** Its tables: the store's names, and their names in the file. */
   readonly tables: Readonly<Record<Name, string>>;
-  /** Reads the store's own record, or writes it if `isEmpty`, in the transaction that takes hold of the folder. Throwing undoes that. */
+  /** Reads the store's own record, or writes it if `isEmpty`, in the transaction that takes the folder. If it throws, the transaction is undone. */
   readonly enter: (root: Root) => Entered;
   /**
-   * Begins a check of all entries. Tables come by their names in the file, the root (`''`) first. Accepts every entry of a store that
-   * `enter` will refuse.
+   * Begins a check of all entries. Tables are reported by their names in the file, the root (`''`) first. Accepts every entry of a store that
+   * `enter` will reject.
    */
   readonly inspect: () => Inspect;
 }
 
-/** False for an entry whose checksum does not match. */
+/** False for an entry with a wrong checksum. */
 export type Inspect = (table: string, key: Buffer, value: Buffer) => boolean;
 
-/** What a commit needs of the disk, at most. */
+/** The most disk space that a commit needs. */
 export interface LmdbNeed {
   readonly bytes: number;
-  /** Bytes among them that must be contiguous. */
+  /** Bytes of it that must be contiguous. */
   readonly pieceBytes: number;
-  /** It stores something, so a reserve must stay free for commits that only remove. */
+  /** It stores something, so it must leave a reserve for commits that only remove. */
   readonly grows: boolean;
 }
 
 /** The holder's key in the root. */
 export const HOLDER_KEY = 'holder';
-/** Stores of up to this size are checked at every start, in less than a tenth of a second. */
+/** Stores up to this size are checked at every start, in less than a tenth of a second. */
 const SMALL_BYTES = 64 * 2 ** 20;
-/** Errors of a disk that is full. */
+/** System errors for a full disk. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** System errors that mean that the folder is wrong. */
+/** System errors for a wrong folder. */
 const UNFIT = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** An open environment; a repair replaces it. */
@@ -74,9 +74,9 @@ export class LmdbFolder<Name extends string, Entered> {
   }
 
   /**
-   * Takes hold of the folder. Rejects with `OPTIONS_INVALID` (it cannot be made, read or written to), `UNAVAILABLE` (no driver, or
-   * another process or object has it), `CORRUPT` (it holds something else, is damaged or lost) or `WRITE_FAILED` (the disk is full), and
-   * leaves it as it was. A store that was not closed, or is small, is checked before LMDB touches it.
+   * Takes the folder. Rejects with `OPTIONS_INVALID` (it cannot be created, read or written), `UNAVAILABLE` (no driver, or another process or
+   * object holds it), `CORRUPT` (it holds something else, is damaged or lost) or `WRITE_FAILED` (the disk is full), and leaves it unchanged. A
+   * store that was not closed, or is small, is checked before LMDB touches it.
    */
   static async open<Name extends string, Entered>(
     plan: LmdbFolderPlan<Name, Entered>,
@@ -87,7 +87,7 @@ export class LmdbFolder<Name extends string, Entered> {
       const prepared = await prepareFolder(plan.folder, plan.file);
       await lookThrough(plan, prepared);
       const isNew = prepared.usedBytes === 0;
-      // If the library fails from here on, the next start knows it by this.
+      // If the library crashes from here on, the next start knows by this mark.
       await mark(path, isNew ? 'making' : 'open', holder);
       const environment = await openEnvironment(plan, holder);
       await syncFolder(plan.folder);
@@ -104,7 +104,7 @@ export class LmdbFolder<Name extends string, Entered> {
     return this.#environment.tables;
   }
 
-  /** What `enter` returned. */
+  /** The result of `enter`. */
   get entered(): Entered {
     return this.#environment.entered;
   }
@@ -118,7 +118,7 @@ export class LmdbFolder<Name extends string, Entered> {
     return usageOf(this.#environment.root).pageSize;
   }
 
-  /** Makes the file long enough for a commit before LMDB writes it: see {@link Room}. Rejects with `WRITE_FAILED` if there is no room. */
+  /** Extends the file for a commit before LMDB writes it: see {@link Room}. Rejects with `WRITE_FAILED` if there is no room. */
   async makeRoom({ bytes, pieceBytes, grows }: LmdbNeed): Promise<void> {
     const { root, tables, room } = this.#environment;
     const { usedBytes } = usageOf(root);
@@ -132,7 +132,7 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** Reads from memory, at once. Throws `CORRUPT`: nothing else can fail. */
+  /** Reads from memory, synchronously. Throws only `CORRUPT`. */
   read<T>(look: (tables: Readonly<Record<Name, Table>>) => T): T {
     try {
       return look(this.tables);
@@ -143,7 +143,7 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** One transaction; resolves when it is on disk. Rejects with `WRITE_FAILED` or `CORRUPT`, and keeps nothing of it. */
+  /** One transaction; resolves when it is on disk. If it rejects with `WRITE_FAILED` or `CORRUPT`, nothing of it is stored. */
   async flush(write: (root: Root) => void): Promise<void> {
     const { root } = this.#environment;
     try {
@@ -164,9 +164,9 @@ export class LmdbFolder<Name extends string, Entered> {
     return true;
   }
 
-  /** Nothing may be under way any more. */
+  /** Call it only when nothing is under way. */
   async close(): Promise<void> {
-    // A holder that cannot be erased, as on a full disk, is found dead by the next one.
+    // If the holder cannot be erased, as on a full disk, the next process finds it dead.
     await this.#environment.root.remove(HOLDER_KEY).catch((error: unknown) => causeOf(error));
     await closeEnvironment(this.#environment);
     await mark(join(this.#plan.folder, this.#plan.file), 'closed', this.#holder);
@@ -204,7 +204,7 @@ async function closeEnvironment({ root, room }: Environment<string, unknown>): P
 function takeOver(root: Root, holder: Holder, folder: string): void {
   const other = decodeHolder(root.getBinary(HOLDER_KEY) ?? Buffer.alloc(0));
   if (other !== undefined && other.token !== holder.token && isHolding(other)) {
-    const text = `the store in ${folder} is held by process ${other.pid}: end that one or choose another folder`;
+    const text = `the store in ${folder} is held by process ${other.pid}: stop it or choose another folder`;
     throw new ProjError('UNAVAILABLE', text, { details: { pid: other.pid } });
   }
   root.putSync(HOLDER_KEY, encodeHolder(holder));
@@ -214,8 +214,8 @@ function openFailure(folder: string, error: unknown): unknown {
   const isOurs = error instanceof ProjError;
   const { code } = reasonOf(isOurs ? (error.details ?? {}) : error);
   if (!UNFIT.has(code)) return isOurs ? error : failure(folder, error);
-  const why = code === 'ENOTDIR' ? 'it is no folder' : code;
-  const text = `the store in ${folder} cannot be opened (${why}): name a folder that can be made, read and written to`;
+  const why = code === 'ENOTDIR' ? 'it is not a folder' : code;
+  const text = `the store in ${folder} cannot be opened (${why}): choose a folder that can be created, read and written`;
   return new ProjError('OPTIONS_INVALID', text, { cause: error, details: { code } });
 }
 
@@ -230,7 +230,7 @@ async function lookThrough(
   const damages: Damage[] = [];
   const walked = await walkFile(path, { entry: inspect(), damage: (damage) => void damages.push(damage) });
   const [first] = damages;
-  // Pages that another process writes meanwhile are no damage; it is named later.
+  // Pages that another process is writing are not damage; that process is reported later.
   if (first === undefined || walked === undefined || txnOf(path) !== walked.txn) return;
   throw damaged(
     folder,
@@ -238,20 +238,20 @@ async function lookThrough(
   );
 }
 
-/** A full disk does not prevent opening: a store without a mark is checked the next time. */
+/** A full disk does not prevent opening: a store without a mark is checked next time. */
 async function mark(path: string, state: MarkerState, holder: Holder): Promise<void> {
   await writeMarker(path, state, holder).catch((error: unknown) => {
     if (!FULL.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
   });
 }
 
-/** Such as "page 17 of table messages is no leaf". */
+/** For example "page 17 of table messages is not a leaf". */
 export function describeDamage({ table, page, what }: Damage): string {
   return `page ${page} of ${table === '' ? 'the list of tables' : `table ${table}`} ${what}`;
 }
 
 function damaged(folder: string, what: string, cause?: unknown): ProjError {
-  const advice = `restore it from a copy, or see 'proj queue check ${folder}' and carry over what is readable with 'proj queue salvage ${folder} NEWFOLDER'`;
+  const advice = `restore it from a copy, or run 'proj queue check ${folder}' and recover what is readable with 'proj queue salvage ${folder} NEWFOLDER'`;
   return new ProjError('CORRUPT', `the store in ${folder} is damaged (${what}): ${advice}`, { cause });
 }
 

@@ -1,18 +1,18 @@
-/** The file beside a database that says how it was left, and tells an empty store from a lost one. */
+/** The file beside a database that records how it was left, and distinguishes an empty store from a lost one. */
 import { open, readFile } from 'node:fs/promises';
 import { decodeHolder, encodeHolder } from './holder.js';
 import type { Holder } from './holder.js';
 
-/** `making`: nothing was ever stored. `open`: a process has it, or died with it. `closed`: it was closed in order. */
+/** `making`: nothing was ever stored. `open`: a process has it open, or died with it open. `closed`: it was closed in order. */
 export type MarkerState = 'making' | 'open' | 'closed';
 
 export interface Marker {
   readonly state: MarkerState;
-  /** The process that wrote it; absent where unreadable. */
+  /** The process that wrote it; absent if unreadable. */
   readonly holder: Holder | undefined;
 }
 
-/** Fixed, so that overwriting needs no room on a full disk; one block is written at once. */
+/** Fixed size, so that overwriting needs no room on a full disk; a block is written atomically. */
 const BYTES = 512;
 const STATES: readonly MarkerState[] = ['making', 'open', 'closed'];
 
@@ -20,7 +20,7 @@ export function markerOf(path: string): string {
   return `${path}-state`;
 }
 
-/** `undefined` if there is none. An unreadable one counts as `open`, so the store is checked. */
+/** `undefined` if it does not exist. An unreadable one counts as `open`, so the store is checked. */
 export async function readMarker(path: string): Promise<Marker | undefined> {
   const text = await readFile(markerOf(path), 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -31,7 +31,7 @@ export async function readMarker(path: string): Promise<Marker | undefined> {
   return { state: STATES.find((state) => state === word) ?? 'open', holder: decodeHolder(Buffer.from(holder)) };
 }
 
-/** Writes it, durably. */
+/** Writes it durably. */
 export async function writeMarker(path: string, state: MarkerState, holder: Holder): Promise<void> {
   const text = Buffer.concat([Buffer.from(`${state}\n`), encodeHolder(holder), Buffer.from('\n')]);
   const file = await openMarker(markerOf(path));

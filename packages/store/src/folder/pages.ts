@@ -1,21 +1,21 @@
 /**
- * The pages of an LMDB file, read without LMDB, which trusts every byte: on a damaged file it ends the process or returns nonsense.
- * Layout of data version 2 on 64 bits, little-endian, as lmdb-js 3.5 writes it.
+ * Reads the pages of an LMDB file without LMDB, which trusts every byte: on a damaged file it ends the process or returns nonsense. Layout of
+ * data version 2 on 64 bits, little-endian, as lmdb-js 3.5 writes it.
  */
 import { readSync } from 'node:fs';
 
-/** One of the two heads of a file: its state after a transaction. */
+/** One of the two meta pages of a file: its state after a transaction. */
 export interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly txn: number;
   /** The list of free pages. */
   readonly free: Tree;
-  /** The table without a name, which holds the others. */
+  /** The unnamed table, which holds the others. */
   readonly main: Tree;
 }
 
-/** Where a table begins, and its size by its own account. */
+/** Where a table begins, and the size it claims. */
 export interface Tree {
   /** 0 for an empty table. */
   readonly depth: number;
@@ -24,19 +24,19 @@ export interface Tree {
   readonly root: number;
 }
 
-/** A place in a page of a table: a child below it, or an entry. */
+/** A node in a page of a table: a child or an entry. */
 export interface Node {
   readonly key: Buffer;
-  /** Of branches: the page below. */
+  /** For branches: the page below. */
   readonly child: number;
   readonly flags: number;
-  /** Of leaves: bytes of the value, which may lie elsewhere. */
+  /** For leaves: size of the value, which may be stored elsewhere. */
   readonly size: number;
-  /** Of leaves: the value, or where it lies. */
+  /** For leaves: the value, or its place. */
   readonly data: Buffer;
 }
 
-/** Flags of nodes: the value lies in pages of its own, or is the head of a table. */
+/** Flags of nodes: the value has its own pages, or is the head of a table. */
 export const ELSEWHERE = 1;
 export const IS_TABLE = 2;
 
@@ -54,13 +54,13 @@ const AT = { magic: 24, version: 28, pageSize: 48, free: 48, main: 96, lastPage:
 /** The root of an empty table. */
 const NO_PAGE = 2n ** 64n - 1n;
 
-/** The newer head, and the heads that cannot be read. */
+/** The newer meta page, and the unreadable ones. */
 export interface Heads {
   readonly newest: Meta | undefined;
   readonly damaged: readonly number[];
 }
 
-/** Reads both heads. If the first is lost, tries page sizes for the second. */
+/** Reads both meta pages. If the first is lost, tries page sizes for the second. */
 export function readHeads(fd: number): Heads {
   const first = readMeta(fd, 0);
   const sizes = first === undefined ? [4096, 8192, 16_384, 32_768, 65_536] : [first.pageSize];
@@ -97,14 +97,14 @@ export function readTree(memory: Buffer): Tree | undefined {
 
 /** A page of a table (`level` 1: a leaf), or what is wrong with it. */
 export function readPage(fd: number, { pageSize }: Meta, page: number, level: number): readonly Node[] | string {
-  // Not from a pool: what is read here may be kept.
+  // Not from a pool, because the caller may keep it.
   const memory = Buffer.allocUnsafeSlow(pageSize);
   if (readSync(fd, memory, 0, pageSize, page * pageSize) < pageSize) return 'lies beyond the end of the file';
   if (readNumber(memory, 0) !== page) return 'is another page';
-  if (memory.readUInt16LE(18) !== (level === 1 ? LEAF : BRANCH)) return `is no ${level === 1 ? 'leaf' : 'branch'}`;
+  if (memory.readUInt16LE(18) !== (level === 1 ? LEAF : BRANCH)) return `is not a ${level === 1 ? 'leaf' : 'branch'}`;
   const [lower, upper] = [memory.readUInt16LE(20), memory.readUInt16LE(22)];
   if (lower % 2 !== 0 || lower > upper || upper > pageSize - HEADER_BYTES || lower < (level === 1 ? 2 : 4))
-    return 'has no place for what it should hold';
+    return 'is too small for its contents';
   const nodes: Node[] = [];
   for (let at = 0; at < lower; at += 2) {
     const node = readNode(memory, HEADER_BYTES + memory.readUInt16LE(HEADER_BYTES + at), HEADER_BYTES + upper, level);
@@ -127,17 +127,17 @@ function readNode(memory: Buffer, at: number, from: number, level: number): Node
   return { key, child: isLeaf ? 0 : size + flags * 2 ** 32, flags, size, data };
 }
 
-/** The pages that hold the value of a node whose value lies {@link ELSEWHERE}. */
+/** The pages that hold the value of a node with {@link ELSEWHERE}. */
 export interface Place {
   readonly page: number;
   readonly pages: number;
 }
 
-/** Where the value of such a node lies; `undefined` for an impossible place. */
+/** The place of such a value; `undefined` if impossible. */
 export function readPlace({ data, size }: Node, { pageSize, lastPage }: Meta): Place | undefined {
   const [page, pages] = [readNumber(data, 0), readNumber(data, 16)];
   if (page === undefined || pages === undefined || page + pages > lastPage + 1) return undefined;
-  // More if a longer value lay there before.
+  // More pages if a longer value was there before.
   return pages * pageSize >= HEADER_BYTES + size ? { page, pages } : undefined;
 }
 
@@ -146,7 +146,7 @@ export function readValue(fd: number, { pageSize }: Meta, { page, pages }: Place
   const memory = Buffer.allocUnsafeSlow(HEADER_BYTES + size);
   if (readSync(fd, memory, 0, memory.length, page * pageSize) < memory.length) return 'lies beyond the end of the file';
   if (readNumber(memory, 0) !== page || memory.readUInt16LE(18) !== OVERFLOW) return 'is another page';
-  if (memory.readUInt32LE(20) !== pages) return 'holds something else';
+  if (memory.readUInt32LE(20) !== pages) return 'holds another value';
   return memory.subarray(HEADER_BYTES);
 }
 

@@ -1,14 +1,14 @@
 /**
- * Room on the disk, taken before LMDB needs it. A refused write inside LMDB overruns the buffer of its error message (lmdb-js 3.5.6,
- * mdb_page_flush), so writes of our own, which may fail, make the file long enough first.
+ * Takes disk space before LMDB needs it. A failed write inside LMDB overruns the buffer of its error message (lmdb-js 3.5.6, mdb_page_flush), so
+ * our own writes, which may fail, extend the file first.
  */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
-/** Kept beyond what a batch needs, so that removals, which make room, work on a full disk. */
+/** Reserve beyond the need of a batch, so that removals, which free space, work on a full disk. */
 export const RESERVE_BYTES = 8 * 2 ** 20;
 
-/** Written at a time; the file grows by up to {@link GROW_BYTES} more than was asked for. */
+/** Bytes per write; the file grows by up to {@link GROW_BYTES} more than requested. */
 const ZEROS = Buffer.alloc(2 ** 20);
 const GROW_BYTES = 4 * ZEROS.length;
 
@@ -33,7 +33,7 @@ export class Room {
     return this.#bytes;
   }
 
-  /** Makes the file at least this long. Rejects with the system's error, and keeps what was gained. */
+  /** Makes the file at least this long. Rejects with the system's error, and keeps the space gained. */
   async reach(bytes: number): Promise<void> {
     if (bytes <= this.#bytes) return;
     try {

@@ -1,4 +1,4 @@
-/** Checksums of values and their keys. CRC-32, which is meant to find broken disks, not forgers. */
+/** Checksums of values and their keys. CRC-32 detects broken disks, not forgery. */
 import { crc32 } from 'node:zlib';
 
 /** Bytes of a checksum after a value. */
@@ -9,7 +9,7 @@ export function seal(memory: Buffer, from: number, end: number, key: Uint8Array)
   return memory.writeUInt32BE(crc32(memory.subarray(from, end), crc32(key)), end);
 }
 
-/** A value with its checksum, in memory of its own. */
+/** A copy of a value with its checksum. */
 export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   const memory = Buffer.allocUnsafeSlow(value.length + SEAL_BYTES);
   memory.set(value);

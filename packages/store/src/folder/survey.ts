@@ -7,20 +7,20 @@ import { describeDamage, HOLDER_KEY } from './lmdb-folder.js';
 import { walkFile } from './walk.js';
 import type { Walker } from './walk.js';
 
-/** What can be read of a store, and what cannot. */
+/** What can and cannot be read of a store. */
 export interface StoreCheck {
-  /** How many of each kind are readable, such as messages. */
+  /** Number of readable items of each kind, such as messages. */
   readonly readable: Readonly<Record<string, number>>;
-  /** How many places are damaged. */
+  /** Number of damaged places. */
   readonly damaged: number;
-  /** The first hundred of them, in words. */
+  /** Descriptions of the first hundred of them. */
   readonly damages: readonly string[];
 }
 
-/** Most places that are described. */
+/** Limit of described places. */
 const DESCRIBED_MAX = 100;
 
-/** Collects damages, in words. */
+/** Collects descriptions of damage. */
 export class Damages {
   readonly #texts: string[] = [];
   #count = 0;
@@ -35,8 +35,8 @@ export class Damages {
 }
 
 /**
- * Walks over every readable entry of a store that no process has open. Rejects with `OPTIONS_INVALID` if there is none, `UNAVAILABLE`
- * while a process has it, and `CORRUPT` if nothing can be read.
+ * Walks over every readable entry of a store that no process has open. Rejects with `OPTIONS_INVALID` if there is none, `UNAVAILABLE` while a
+ * process has it open, and `CORRUPT` if nothing can be read.
  */
 export async function survey(
   folder: string,
@@ -54,10 +54,7 @@ export async function survey(
     entry: (table, key, value) => {
       const holder = table === '' && key.toString() === HOLDER_KEY ? decodeHolder(value) : undefined;
       if (holder !== undefined && isHolding(holder))
-        throw new ProjError(
-          'UNAVAILABLE',
-          `the store in ${folder} is held by process ${holder.pid}: end that one first`,
-        );
+        throw new ProjError('UNAVAILABLE', `the store in ${folder} is held by process ${holder.pid}: stop it first`);
       return walker.entry(table, key, value);
     },
     damage: (damage) => {
@@ -65,14 +62,17 @@ export async function survey(
     },
   });
   if (walked === undefined)
-    throw new ProjError('CORRUPT', `${path} is no database, or both of its heads are damaged: restore it from a copy`);
+    throw new ProjError(
+      'CORRUPT',
+      `${path} is not a database, or both of its meta pages are damaged: restore it from a copy`,
+    );
 }
 
-/** Rejects with `OPTIONS_INVALID` if there is a store already. */
+/** Rejects with `OPTIONS_INVALID` if the folder already has a store. */
 export async function assertNoStore(folder: string, file: string): Promise<void> {
   const isThere = await access(join(folder, file)).then(
     () => true,
     () => false,
   );
-  if (isThere) throw new ProjError('OPTIONS_INVALID', `${folder} has a ${file} already: name a new folder`);
+  if (isThere) throw new ProjError('OPTIONS_INVALID', `${folder} already has a ${file}: choose a new folder`);
 }

@@ -1,30 +1,30 @@
-/** Every entry of an LMDB file, and every place where it is damaged. */
+/** Finds every entry of an LMDB file, and every damaged place. */
 import { closeSync, openSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { ELSEWHERE, IS_TABLE, readFreePages, readHeads, readPage, readPlace, readTree, readValue } from './pages.js';
 import type { Meta, Node, Place, Tree } from './pages.js';
 
-/** A place that cannot be read, nor anything below it. */
+/** A place that cannot be read, with everything below it. */
 export interface Damage {
-  /** The table by its name in the file; `''` holds the names of the others, `free pages` is the list of them. */
+  /** The table's name in the file; `''` holds the names of the others, `free pages` is the list of them. */
   readonly table: string;
   readonly page: number;
   /** Continues "page 17 of table messages ...". */
   readonly what: string;
 }
 
-/** Is told what a walk finds. Keys and values may be kept. */
+/** Receives what a walk finds. May keep keys and values. */
 export interface Walker {
-  /** An entry of a table, in the order of keys. Returns false if its checksum does not match. */
+  /** An entry of a table, in key order. Returns false if its checksum does not match. */
   entry(table: string, key: Buffer, value: Buffer): boolean;
   damage(damage: Damage): void;
-  /** Called now and then; the walk waits for it. */
+  /** Called periodically; the walk waits for it. */
   rest?(): Promise<void> | undefined;
 }
 
-/** What a walk has covered. */
+/** What a walk covered. */
 export interface Walked {
-  /** The transaction that was walked; a later one in the file means that a process wrote meanwhile. */
+  /** The transaction that was walked. If the file has a later one, a process wrote meanwhile. */
   readonly txn: number;
   /** Bytes of the file that LMDB uses. */
   readonly usedBytes: number;
@@ -34,16 +34,16 @@ type Compare = (one: Buffer, other: Buffer) => number;
 
 /** Its entries are not reported. */
 const FREE_PAGES = 'free pages';
-/** Pages after which other work may run. */
+/** Number of pages after which other work may run. */
 const PAGES_PER_TURN = 1000;
 
-/** Walks over a file; `undefined` if neither of its heads can be read. */
+/** Walks over a file; `undefined` if neither of its meta pages can be read. */
 export async function walkFile(path: string, walker: Walker): Promise<Walked | undefined> {
   const fd = openSync(path, 'r');
   try {
     const { newest, damaged } = readHeads(fd);
     if (newest === undefined) return undefined;
-    for (const page of damaged) walker.damage({ table: '', page, what: 'is no head of a database' });
+    for (const page of damaged) walker.damage({ table: '', page, what: 'is not a meta page' });
     await new Walk(fd, newest, walker).run();
     return { txn: newest.txn, usedBytes: (newest.lastPage + 1) * newest.pageSize };
   } finally {
@@ -61,7 +61,7 @@ export function txnOf(path: string): number | undefined {
   }
 }
 
-/** A page to read, and the keys it may hold: from `from` to before `to`. */
+/** A page to read, and its range of keys: at least `from`, less than `to`. */
 interface Step {
   readonly page: number;
   readonly level: number;
@@ -126,7 +126,7 @@ class Walk {
     }
     const isWhole = seen.entries === entries && seen.pages === pages;
     if (!isWhole && seen.damages === 0)
-      this.#walker.damage({ table, page: root, what: `has ${seen.entries} entries below it, not ${entries}` });
+      this.#walker.damage({ table, page: root, what: `has ${seen.entries} entries below it instead of ${entries}` });
   }
 
   /** The nodes of a page, in order and within its bounds, or what is wrong. */
@@ -148,7 +148,8 @@ class Walk {
     let pages = 0;
     if (node.flags === ELSEWHERE) {
       const place = readPlace(node, this.#meta);
-      if (place === undefined || !this.#use(place)) return { pages, what: 'has a value in pages that are not its own' };
+      if (place === undefined || !this.#use(place))
+        return { pages, what: 'has a value in pages that belong elsewhere' };
       const read = readValue(this.#fd, this.#meta, place, node.size);
       if (typeof read === 'string') return { pages, what: `has a value whose page ${place.page} ${read}` };
       value = read;
@@ -161,19 +162,19 @@ class Walk {
   #told(table: string, { key, flags }: Node, value: Buffer): { readonly what?: string } {
     if (table === FREE_PAGES) {
       const isFree = readFreePages(value)?.every((place) => this.#use(place)) === true;
-      return isFree ? {} : { what: 'calls pages free that are not' };
+      return isFree ? {} : { what: 'lists pages as free that are in use' };
     }
     if (flags === IS_TABLE) {
       const tree = table === '' ? readTree(value) : undefined;
-      if (tree === undefined) return { what: 'has an entry that is no table' };
-      // LMDB ends names with a zero.
+      if (tree === undefined) return { what: 'has an entry that is not a table' };
+      // LMDB ends names with a zero byte.
       this.#tables.push([key.toString('latin1').replace(/\0$/, ''), tree]);
       return {};
     }
-    return this.#walker.entry(table, key, value) ? {} : { what: `has an entry that is not what was written` };
+    return this.#walker.entry(table, key, value) ? {} : { what: `has an entry that does not match its checksum` };
   }
 
-  /** Marks pages as used; false if one is used already or does not exist. */
+  /** Marks pages as used; false if one is already used or does not exist. */
   #use({ page, pages }: Place): boolean {
     if (page + pages > this.#meta.lastPage + 1) return false;
     for (let one = page; one < page + pages; one++) {

@@ -1,11 +1,11 @@
-/** eMQP commands. Shapes are those of `@proj/frames/emqp`, stated here again because testkit depends on no package. */
+/** eMQP commands. Repeats the shapes of `@proj/frames/emqp`, because testkit depends on no package. */
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import { frame } from './frames.js';
 
 const kind = <Kind extends string>(name: Kind) => fc.constant(name);
 
-/** Any message id; mostly UUIDs, as peers use them. */
+/** Any message id; mostly UUIDs, as peers use. */
 export const emqpId = fc.oneof(
   { weight: 4, arbitrary: fc.uuid() },
   {
@@ -22,7 +22,7 @@ export const emqpQueueName = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }) },
 );
 
-/** What headers may ask for. */
+/** Optional headers. */
 export const emqpHeaders = fc.record({
   replyRequested: fc.boolean(),
   guarantee: fc.boolean(),

@@ -1,8 +1,8 @@
-/** Messages of any kind: random ones, and valid ones with a fault or two. */
+/** Messages of any kind: random ones, and valid ones with one or more faults. */
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 
-/** A frame of up to `maxLength` bytes; every fourth one or so is empty. */
+/** A frame of up to `maxLength` bytes; about every fourth one is empty. */
 export function frame(maxLength = 8): Arbitrary<Uint8Array> {
   return fc.oneof(
     { weight: 1, arbitrary: fc.constant(new Uint8Array(0)) },
@@ -21,12 +21,12 @@ export const routingId = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 255 }) },
 );
 
-/** Any message, the one without frames included. */
+/** Any message, including one without frames. */
 export function message(maxFrames = 8): Arbitrary<Uint8Array[]> {
   return fc.array(frame(), { maxLength: maxFrames });
 }
 
-/** A message put together from the given frames: with a protocol's own words, about every rule is met and broken. */
+/** A message composed of the given frames: with a protocol's own words, it meets or breaks nearly every rule. */
 export function messageOf(words: readonly Uint8Array[], maxFrames = 7): Arbitrary<Uint8Array[]> {
   return fc.array(fc.constantFrom(...words), { maxLength: maxFrames });
 }
@@ -41,7 +41,7 @@ export function mutated(valid: Arbitrary<readonly Uint8Array[]>): Arbitrary<Uint
 
 type Fault = (frames: readonly Uint8Array[], at: number, byte: number) => Uint8Array[];
 
-/** Each fault leaves its input as it is: frames may be shared constants. `at` is taken modulo what there is. */
+/** Faults do not modify their input, because frames may be shared constants. `at` is taken modulo the length. */
 const FAULTS: readonly Fault[] = [
   (frames, at) => frames.toSpliced(at % (frames.length + 1), 1),
   (frames, at) => frames.toSpliced(at % (frames.length + 1), 0, new Uint8Array(0)),

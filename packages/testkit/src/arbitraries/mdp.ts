@@ -1,4 +1,4 @@
-/** Majordomo commands. Shapes are those of `@proj/frames/mdp`, stated here again because testkit depends on no package. */
+/** Majordomo commands. Repeats the shapes of `@proj/frames/mdp`, because testkit depends on no package. */
 import fc from 'fast-check';
 import { body, routingId } from './frames.js';
 
@@ -6,7 +6,7 @@ const version = fc.constantFrom('0.1' as const, '0.2' as const);
 const only02 = fc.constant('0.2' as const);
 const kind = <Kind extends string>(name: Kind) => fc.constant(name);
 
-/** A valid service name, mostly short, every length from 1 to 255 possible. */
+/** A valid service name: mostly short, from 1 to 255 characters. */
 export const mdpServiceName = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom('echo', 'sum', 'mmi.service', ' ', '~') },
   {

@@ -1,4 +1,4 @@
-/** NFP commands. Shapes are those of `@proj/frames/nfp`, stated here again because testkit depends on no package. */
+/** NFP commands. Repeats the shapes of `@proj/frames/nfp`, because testkit depends on no package. */
 import fc from 'fast-check';
 import { body, routingId } from './frames.js';
 
@@ -13,7 +13,7 @@ const printable = fc
   .array(fc.integer({ min: 0x20, max: 0x7e }), { minLength: 1, maxLength: 255, size: 'max' })
   .map((codes) => String.fromCharCode(...codes));
 
-/** A valid service, worker name or uuid: mostly short, every length from 1 to 255 bytes possible, also beyond ASCII. */
+/** A valid service, worker name or uuid: mostly short, from 1 to 255 bytes, sometimes beyond ASCII. */
 export const nfpName = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom('sample', 'mmi.service.broker', '0x03', 'é', '網', '\ufeffx', ' ') },
   { weight: 2, arbitrary: printable },
@@ -33,7 +33,7 @@ const statusText = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('', 'OK', '\u00ff\u0000') },
 );
 
-/** Leaves the text out of a command that has none, as decoders do. */
+/** Omits the text of a command without one, as decoders do. */
 function withText<Command extends { statusText: string | undefined }>(command: fc.Arbitrary<Command>) {
   return command.map(({ statusText: text, ...rest }) => (text === undefined ? rest : { ...rest, statusText: text }));
 }
@@ -90,7 +90,7 @@ const nfpBrokerOpen = fc.record({ kind: kind('broker-open'), form, header, body:
 
 const ownServices = ['mmi.service.broker', 'sid.service.broker', 'fss.service.broker'] as const;
 
-/** What a worker receives. An MMI is an answer where it names a service of the broker's own, and else a call. */
+/** What a worker receives. An MMI is an answer if it names one of the broker's own services, and otherwise a call. */
 export const nfpToWorker = fc.oneof(
   nfpBrokerOpen,
   fc.record({ kind: kind('broker-keepalive'), form, header, service: nfpName }),

@@ -1,11 +1,11 @@
-/** Paranoid Pirate commands. Shapes are those of `@proj/frames/ppp`, stated here again because testkit depends on no package. */
+/** Paranoid Pirate commands. Repeats the shapes of `@proj/frames/ppp`, because testkit depends on no package. */
 import fc from 'fast-check';
 import { body, routingId } from './frames.js';
 
 const kind = <Kind extends string>(name: Kind) => fc.constant(name);
 const addresses = fc.array(routingId, { minLength: 1, maxLength: 4 });
 const hops = fc.array(routingId, { maxLength: 3 });
-/** What may go without address stack: no frame is empty, and none alone is a byte of control. */
+/** A message that may go without an address stack: no frame is empty, and it is not a single control byte. */
 const bare = fc
   .array(fc.uint8Array({ minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 4 })
   .filter((content) => content.length > 1 || content[0]?.length !== 1 || (content[0][0] ?? 0) > 2);

@@ -1,4 +1,4 @@
-/** PZQ commands. Shapes are those of `@proj/frames/pzq`, stated here again because testkit depends on no package. */
+/** PZQ commands. Repeats the shapes of `@proj/frames/pzq`, because testkit depends on no package. */
 import fc from 'fast-check';
 import { body } from './frames.js';
 
@@ -10,7 +10,7 @@ const micros = fc.oneof(
 );
 const line = fc.string({ unit: 'grapheme-ascii', maxLength: 40 });
 
-/** What a key of ours says. */
+/** The content of our own keys. */
 export const pzqKey = fc.record({
   storedMicros: micros,
   epoch: fc.bigInt({ min: 0n, max: (1n << 60n) - 1n }),
@@ -59,7 +59,7 @@ export const pzqFromConsumer = fc.oneof(
 /** What a monitor socket gets. */
 export const pzqMonitorRequest = fc.record({ kind: kind('monitor-request') });
 
-/** What it answers. */
+/** What a monitor socket answers. */
 export const pzqMonitorReply = fc.record({
   kind: kind('monitor-reply'),
   text: line.map((text) => `messages: 0\n${text}`),

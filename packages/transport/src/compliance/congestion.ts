@@ -1,16 +1,16 @@
-/** A peer that does not read: its messages wait, nobody else's do, and a full queue is reported. */
+/** A peer that does not read: its messages wait, those of others do not, and a full queue is reported. */
 import { ROUTER_PEER } from '../port.js';
 import type { PortOptions, SocketPort } from '../port.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
 import type { PortRig, PortPeer } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
-/** Larger than what the kernel's buffers take in all, so that the peer stays congested until it reads. */
+/** More than the kernel's buffers hold, so that the peer stays congested until it reads. */
 const MESSAGES = 400;
 const BODY = new Uint8Array(100_000);
 const SMALL_MARK = { highWaterMark: 10 };
 
-/** So that some of them pass within a test; and how long nobody reads: many times what silence may last. */
+/** Short enough to pass within a test; and how long nobody reads: many times the tolerated silence. */
 const QUICK_HEARTBEATS = { connectionHeartbeatMs: 300, connectionTimeoutMs: 700 };
 const LONG_MS = 2_500;
 
@@ -108,7 +108,7 @@ export const CONGESTION: readonly CaseDefinition[] = [
       );
       equal(new Set(router.undeliverable.map(({ reason }) => reason)).size, 1, 'number of reasons');
       equal(router.undeliverable[0]?.reason, 'congested', 'reason');
-      // What was not reported arrives, once each and in order: nothing is lost in silence.
+      // Everything not reported arrives, once each and in order: nothing is lost silently.
       const lost = new Set(reported.map(String));
       const kept = numbered(MESSAGES).filter((text) => !lost.has(text));
       const station = await readAll(rig, slow, kept.length);

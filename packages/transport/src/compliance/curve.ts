@@ -1,4 +1,4 @@
-/** CURVE: who may talk to whom, and what is told of those who may not. */
+/** CURVE: who may talk to whom, and what is reported about refused peers. */
 import { ROUTER_PEER } from '../port.js';
 import type { CurveKeys, PortOptions } from '../port.js';
 import { check, equal, failure } from './rig.js';
@@ -6,7 +6,7 @@ import type { PortSubject, PortRig, PortPeer } from './rig.js';
 import { bindCase } from './suite.js';
 import type { ComplianceCase } from './suite.js';
 
-/** What the cases of CURVE need of an implementation. */
+/** What the CURVE cases need from an implementation. */
 export interface CurveSubject extends PortSubject {
   /** A new pair of X25519 keys. */
   generateKeys(): CurveKeys;
@@ -42,7 +42,7 @@ class Keys {
 }
 
 const LARGE = new Uint8Array(3_000_000).fill(7);
-/** Refusals that are waited for: the second shows that it was not the last attempt. */
+/** Number of awaited refusals: the second shows that attempts continue. */
 const ATTEMPTS = 2;
 
 /** The cases. */
@@ -271,12 +271,12 @@ export const CURVE: readonly CurveCase[] = [
   },
 ];
 
-/** Binds a case to a subject, with keys of its own. */
+/** Binds a case to a subject, with its own keys. */
 export function bindCurveCase({ name, run }: CurveCase, subject: CurveSubject): ComplianceCase {
   return bindCase({ name, run: (rig) => run(rig, new Keys(subject)) }, subject);
 }
 
-/** A dealer that has something to say and is not expected to be heard. */
+/** A dealer with a message that is not expected to arrive. */
 async function knocking(rig: PortRig, router: PortPeer, options: PortOptions): Promise<PortPeer> {
   const dealer = await rig.dealer(router, options);
   dealer.say(ROUTER_PEER, 'let me in');

@@ -1,13 +1,13 @@
-/** Dealers that bind and routers that connect, and what became of each message: as a queue that pushes work needs them. */
+/** Dealers that bind, routers that connect, and the outcome of each message: what a queue that pushes work needs. */
 import { ROUTER_PEER } from '../port.js';
 import { bytesOf, check, equal, framesOf, numbered, textOf } from './rig.js';
 import type { PortRig, PortPeer } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
-/** Larger than what the kernel's buffers take in all, so that a peer that does not read stays full. */
+/** More than the kernel's buffers hold, so that a peer that does not read stays full. */
 const MESSAGES = 400;
 const BODY = new Uint8Array(100_000);
-/** One at a time, taken over or refused: nothing waits in the port. */
+/** One at a time, taken or refused: nothing waits in the port. */
 const ONE_AT_A_TIME = { highWaterMark: 1, peerQueueMax: 0 };
 const SMALL_MARK = { highWaterMark: 10 };
 /** Longer than any test takes. */
@@ -15,7 +15,7 @@ const FOR_EVER = 3_600_000;
 
 const heads = (station: PortPeer): string[] => station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
 
-/** Offers numbered messages until somebody is connected, has taken some and has no room for the next; how many it took. */
+/** Sends numbered messages until a peer is connected, has taken some and has no room for the next; returns how many it took. */
 async function fill(dealer: PortPeer): Promise<number> {
   for (let taken = 0; ;) {
     const outcome = await dealer.offer([bytesOf(taken.toString()), BODY]);
@@ -24,7 +24,7 @@ async function fill(dealer: PortPeer): Promise<number> {
   }
 }
 
-/** A bound dealer and routers that have shown that they are connected to it. */
+/** A bound dealer, and routers known to be connected to it. */
 async function acquainted(
   rig: PortRig,
   routers: number,
@@ -147,7 +147,7 @@ const DEALERS: readonly CaseDefinition[] = [
       port.connect(dealer.endpoint);
       const taken = await fill(dealer);
       const quick = await rig.connectedRouter([dealer]);
-      // More than the slow one can have room for. What finds nobody in time is refused, and offered anew as the next.
+      // More than the slow one has room for. A message that nobody takes in time is refused, and sent again as the next one.
       const enough = dealer.sent.length + MESSAGES;
       while (dealer.sent.length < enough) await dealer.offer([bytesOf('more'), BODY]);
       const slow = rig.listen(port);
@@ -202,7 +202,7 @@ const ROUTERS: readonly CaseDefinition[] = [
       check(router !== undefined && peer !== undefined, 'nothing was received');
       await dealer.port.close();
       const successor = await rig.boundDealer({}, dealer.endpoint);
-      // What was written to the connection that ends is lost with it; what comes after waits for the next.
+      // Messages already written to the ending connection are lost with it; later ones wait for the next.
       await rig.repeat(
         () => {
           router.say(peer, 'still there?');
@@ -283,7 +283,7 @@ const OUTCOMES: readonly CaseDefinition[] = [
   },
 ];
 
-/** True when each number is that much more than the one before. */
+/** True if each number exceeds the one before by this much. */
 function inStepsOf(step: number, numbers: readonly number[]): boolean {
   return numbers.every((number, index) => index === 0 || number - (numbers[index - 1] ?? 0) === step);
 }

@@ -7,7 +7,7 @@ import type { CaseDefinition } from './suite.js';
 
 const MIB = 2 ** 20;
 
-/** Frame shapes that have gone wrong somewhere: empty ones at each place, all byte values, over the zero-copy threshold. */
+/** Frame shapes that have failed somewhere: empty ones at each position, all byte values, over the zero-copy threshold. */
 function shapes(): readonly (readonly Uint8Array[])[] {
   const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index);
   const large = Uint8Array.from({ length: MIB }, (_, index) => (index * 31 + (index >> 8)) & 0xff);

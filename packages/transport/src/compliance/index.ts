@@ -1,5 +1,5 @@
 /**
- * What every `SocketPort` and every `RecordStore` must do, as cases for any test runner. A facade works over what passes.
+ * The contract of every `SocketPort` and `RecordStore`, as cases for any test runner. A facade works on whatever passes.
  *
  * ```ts
  * for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);

@@ -1,4 +1,4 @@
-/** Binding, limits, the coming and going of peers, and the end of a socket. */
+/** Binding, limits, peers that come and go, and the end of a socket. */
 import { isProjError } from '../errors.js';
 import { ROUTER_PEER } from '../port.js';
 import { bytesOf, check, equal, failure, framesOf, numbered } from './rig.js';
@@ -102,7 +102,7 @@ const LIMITS: readonly CaseDefinition[] = [
       const router = await rig.router({ maxMessageBytes: 10 });
       const { dealer } = await rig.met(router);
       dealer.say(ROUTER_PEER, '12345678901');
-      // On the same connection or on the next, the router still serves.
+      // On the same connection or the next one, the router still serves.
       await rig.met(router);
       equal(router.messages.length, 0, 'messages');
     },
@@ -219,7 +219,7 @@ const PEERS: readonly CaseDefinition[] = [
       const first = await rig.met(router, id);
       const second = await rig.dealer(router, id);
       second.say(ROUTER_PEER, 'unheard');
-      // Whatever the router makes of the second, it has done so before a third, which came later, is served.
+      // Whatever the router does with the second, it has done before it serves a third, which came later.
       await rig.met(router);
       await rig.met(router);
       router.say(first.peer, 'for the first');

@@ -1,4 +1,4 @@
-/** What publishers and subscribers do at their limits: what slow subscribers miss, and how both come and go. */
+/** Publishers and subscribers at their limits: what slow subscribers miss, and how both come and go. */
 import { isProjError } from '../errors.js';
 import type { PubSubCase } from './pubsub-suite.js';
 import { bytesOf, check, equal, failure, numbered } from './rig.js';
@@ -39,7 +39,7 @@ const CONGESTION: readonly PubSubCase[] = [
       await rig.known(publisher, slow, 'a');
       const heard = slow.messages.filter((frames) => frames.length === 3).map((frames) => Number(numberOf(frames)));
       const distinct = new Set(heard).size;
-      // A slow transport is offered the first ones again and again, until they are heard elsewhere.
+      // On a slow transport the first ones are repeated until they arrive elsewhere.
       check(heard.length >= 10 && distinct < count, `${heard.length} were heard, ${distinct} of ${count}`);
       equal(
         heard,
@@ -55,7 +55,7 @@ const CONGESTION: readonly PubSubCase[] = [
       const reader = await rig.subscriber([publisher], ['']);
       await rig.known(publisher, reader, 'x');
       reader.onEach = () => {
-        // The reader may have one more on its way.
+        // The reader may have one more in progress.
         reader.port.pause();
       };
       publisher.publish(...numbered(50));
@@ -106,7 +106,7 @@ const LIMITS: readonly PubSubCase[] = [
       const reader = await rig.subscriber([publisher], ['a'], { maxMessageBytes: 100 });
       await rig.known(publisher, reader, 'a');
       publisher.publish(`a|${'x'.repeat(1_500)}`);
-      // On the same connection or on the next.
+      // On the same connection or the next one.
       await rig.known(publisher, reader, 'a');
       check(
         reader.messages.every((frames) => frames.every(({ length }) => length <= 100)),
@@ -206,7 +206,7 @@ const END: readonly PubSubCase[] = [
   },
 ];
 
-/** The cases of congestion, of limits and of the end. */
+/** The cases of congestion, limits and the end. */
 export const PUBSUB_LIMITS: readonly PubSubCase[] = [...CONGESTION, ...LIMITS, ...END];
 
 function numberOf(frames: readonly Uint8Array[]): string {

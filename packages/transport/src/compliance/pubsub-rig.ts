@@ -1,4 +1,4 @@
-/** What the cases of publish-subscribe share: sockets that are closed afterwards, and a listener that writes down what it hears. */
+/** Shared by the publish-subscribe cases: sockets that are closed afterwards, and a listener that records what it receives. */
 import type {
   PortOptions,
   PublisherPort,
@@ -10,15 +10,15 @@ import type {
 import { bytesOf, framesOf, textOf } from './rig.js';
 import type { PubSubSubject } from './pubsub-suite.js';
 
-/** A subscriber and everything it was told. */
+/** A subscriber and everything its listener got. */
 export class TestSubscriber implements SubscriberListener {
   readonly port: SubscriberPort;
   readonly messages: (readonly Uint8Array[])[] = [];
   readonly #texts: string[] = [];
   readonly rejected: RejectReason[] = [];
-  /** The last message that only told that a subscription has arrived. */
+  /** The last message that only showed that a subscription had arrived. */
   probed: string | undefined;
-  /** Called with each message, after it was written down. */
+  /** Called with each message, after it was recorded. */
   onEach: (() => void) | undefined;
   #waiters: {
     readonly condition: () => boolean;
@@ -30,7 +30,7 @@ export class TestSubscriber implements SubscriberListener {
     this.port = port;
   }
 
-  /** The short messages as text, frames joined by `|`, without the ones that only tell that a subscription has arrived. */
+  /** The short messages as text, frames joined by `|`, without those that only showed that a subscription had arrived. */
   get texts(): readonly string[] {
     return this.#texts;
   }
@@ -57,7 +57,7 @@ export class TestSubscriber implements SubscriberListener {
     for (const prefix of prefixes) this.port.subscribe(bytesOf(prefix));
   }
 
-  /** Resolves once the condition holds; it is looked at after each call of the port. Time limits are the runner's. */
+  /** Resolves once the condition holds; checked after each call of the port. The test runner has the time limits. */
   until(condition: () => boolean): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ export class TestSubscriber implements SubscriberListener {
     });
   }
 
-  /** Resolves when a message with this text has come. */
+  /** Resolves when a message with this text has arrived. */
   heard(text: string): Promise<void> {
     return this.until(() => this.texts.includes(text));
   }
@@ -84,9 +84,9 @@ export class TestSubscriber implements SubscriberListener {
 export interface TestPublisher {
   readonly port: PublisherPort;
   readonly endpoint: string;
-  /** What it was told of subscriptions: `+` and a prefix, or `-` and one. */
+  /** The subscription changes it reported: `+` or `-` and a prefix. */
   readonly changes: readonly string[];
-  /** Resolves when there are so many of them. One waits at a time. */
+  /** Resolves when there are this many. One waiter at a time. */
   changed(count: number): Promise<void>;
   /** Publishes one message per text. */
   publish(...texts: string[]): void;
@@ -104,12 +104,12 @@ export class PubSubRig {
     this.subject = subject;
   }
 
-  /** Where to bind what will be bound there again. */
+  /** An endpoint that will be bound again. */
   ownEndpoint(): Promise<string> {
     return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
   }
 
-  /** A publisher port that is neither bound nor started. */
+  /** A publisher port, neither bound nor started. */
   async barePublisher(options: PortOptions = {}): Promise<PublisherPort> {
     const port = (await this.#transport()).publisher({ lingerMs: 0, ...options });
     this.#ports.push(port);
@@ -147,7 +147,7 @@ export class PubSubRig {
     };
   }
 
-  /** A subscriber port that is neither connected nor started. */
+  /** A subscriber port, neither connected nor started. */
   async bareSubscriber(options: PortOptions = {}): Promise<SubscriberPort> {
     const port = (await this.#transport()).subscriber(options);
     this.#ports.push(port);
@@ -174,10 +174,7 @@ export class PubSubRig {
     return reader;
   }
 
-  /**
-   * Publishes to this topic until the reader hears of it: from then on the publisher knows the subscription, and those the
-   * reader asked for before it.
-   */
+  /** Publishes to this topic until the reader receives it: from then on the publisher knows this subscription and all earlier ones. */
   async known(station: TestPublisher, reader: TestSubscriber, topic: string): Promise<void> {
     reader.probed = undefined;
     await this.repeat(
@@ -186,12 +183,12 @@ export class PubSubRig {
     );
   }
 
-  /** Lets so much of the transport's time pass. */
+  /** Lets this much of the transport's time pass. */
   async pass(ms: number): Promise<void> {
     await pause(await this.#transport(), ms);
   }
 
-  /** Acts again and again, some milliseconds apart, until the condition holds. */
+  /** Repeats an action every few milliseconds until the condition holds. */
   async repeat(action: () => void, condition: () => boolean): Promise<void> {
     const transport = await this.#transport();
     while (!condition()) {
@@ -200,7 +197,7 @@ export class PubSubRig {
     }
   }
 
-  /** Publishes something else to this topic until the reader has it, past all that came before. */
+  /** Publishes something else to this topic until the reader has received it, and so everything before it. */
   async flushed(station: TestPublisher, reader: TestSubscriber, topic: string): Promise<void> {
     station.publish(`${topic}|end`);
     await reader.heard(`${topic}|end`);

@@ -1,12 +1,12 @@
-/** How the cases of publish-subscribe are written down, and what they need of an implementation. */
+/** The form of the publish-subscribe cases, and what they need from an implementation. */
 import type { Transport } from '../port.js';
 import { PubSubRig } from './pubsub-rig.js';
 import type { PortSubject } from './rig.js';
 import type { ComplianceCase } from './suite.js';
 
-/** What these cases need of an implementation: all of them apply to each. */
+/** What these cases need from an implementation; all of them apply to each. */
 export type PubSubSubject = Pick<PortSubject, 'endpoint' | 'ownEndpoint'> & {
-  /** The transport of one process. May give the same one each time, or a new one on the same network. */
+  /** The transport of one process. May return the same one each time, or a new one on the same network. */
   transport(): Transport;
 };
 

@@ -1,4 +1,4 @@
-/** What publishers and subscribers do: which subscriber hears what. */
+/** Publishers and subscribers: which subscriber receives what. */
 import type { PubSubCase } from './pubsub-suite.js';
 import { bytesOf, check, equal, failure, framesOf, numbered } from './rig.js';
 import { PUBSUB_LIMITS } from './pubsub-limits.js';
@@ -147,7 +147,7 @@ const SUBSCRIPTIONS: readonly PubSubCase[] = [
       await publisher.changed(2);
       const second = await rig.subscriber([publisher], ['a', 'b\xff']);
       await publisher.changed(3);
-      // The one that closes first is not the only one who asked for it.
+      // The one that closes first is not its only subscriber.
       await rig.known(publisher, second, 'a');
       first.port.unsubscribe(bytesOf(''));
       await publisher.changed(4);

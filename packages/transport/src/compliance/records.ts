@@ -1,20 +1,20 @@
-/** What every `RecordStore` must do. */
+/** The contract of every `RecordStore`. */
 import type { RecordStore } from '../records.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
 import type { ComplianceCase } from './suite.js';
 
-/** What the suite needs of an implementation. */
+/** What the suite needs from an implementation. */
 export interface RecordsSubject {
-  /** A place for records that nobody has used, such as a new folder. */
+  /** An unused place for records, such as a new folder. */
   place(): Promise<RecordsPlace>;
   readonly capabilities: RecordsCapabilities;
 }
 
-/** What not every implementation can do. */
+/** Features that not every implementation has. */
 export interface RecordsCapabilities {
-  /** What was committed is there for another store of the same place. */
+  /** Committed records are visible to another store at the same place. */
   readonly durable: boolean;
-  /** One process, one open store. */
+  /** Only one process may have the store open. */
   readonly exclusive: boolean;
   /** {@link RecordsPlace.breakWrites} is there. */
   readonly breakable: boolean;
@@ -26,14 +26,14 @@ export interface RecordsCapabilities {
 export interface RecordsPlace {
   /** A store of this place, not open yet. */
   store(): RecordStore;
-  /** Has writes fail from now on, as on a full disk; what is returned lets them work again. */
+  /** Makes writes fail from now on, as on a full disk; the returned function ends that. */
   breakWrites?(): Promise<() => Promise<void>>;
   /**
-   * Runs {@link writeRecordsUntilKilled} over a store of this place in another process, ends that with SIGKILL in the middle,
-   * and resolves to what it had told until then.
+   * Runs {@link writeRecordsUntilKilled} on a store of this place in another process, kills it with SIGKILL in the middle, and resolves to what
+   * it had reported until then.
    */
   killWriter?(): Promise<readonly string[]>;
-  /** Everything is closed: the place is not needed any more. */
+  /** Everything is closed: the place is no longer needed. */
   remove(): Promise<void>;
 }
 
@@ -295,7 +295,7 @@ const CASES: readonly Case[] = [
       check(told > 0, 'the writer was killed before it had done anything');
       const store = await rig.open(place);
       const found = await contents(store);
-      // The batch after the last that was told is there as a whole, or not at all; none before it lives on.
+      // The batch after the last reported one is there completely or not at all; none of the earlier ones is left.
       const options = [told, told + 1].map((n) => batchOf(n).puts.map(([key, value]) => `${key}=${textOf([value])}`));
       const isOne = options.some((texts) => texts.sort().join() === found.sort().join());
       check(isOne, `after batch ${told} there is ${found.slice(0, 5).join()} ...`);
@@ -312,8 +312,8 @@ function batchOf(n: number) {
 }
 
 /**
- * For another process, which is killed meanwhile: opens the store and commits without end. `tell` is called after each commit
- * with a line that must be out before it returns.
+ * For another process, which is killed meanwhile: opens the store and commits for ever. `tell` is called after each commit with a line that must
+ * be written before it returns.
  */
 export async function writeRecordsUntilKilled(store: RecordStore, tell: (line: string) => void): Promise<never> {
   await store.open();
@@ -323,7 +323,7 @@ export async function writeRecordsUntilKilled(store: RecordStore, tell: (line: s
   }
 }
 
-/** The cases for one implementation of `RecordStore`. Each makes its own places. */
+/** The cases for one implementation of `RecordStore`. Each creates its own places. */
 export function recordsCompliance(subject: RecordsSubject): readonly ComplianceCase[] {
   return CASES.map(({ name, needs, run }) => ({
     name,

@@ -1,4 +1,4 @@
-/** What the cases share: sockets that are closed afterwards, listeners that write down what they hear, and plain checks. */
+/** Shared by the cases: sockets that are closed afterwards, listeners that record what they receive, and plain checks. */
 import { ROUTER_PEER } from '../port.js';
 import type {
   HandshakeRefusal,
@@ -11,28 +11,28 @@ import type {
   UndeliverableReason,
 } from '../port.js';
 
-/** What the suite needs of an implementation. */
+/** What the suite needs from an implementation. */
 export interface PortSubject {
-  /** The transport of one process. May give the same one each time, or a new one on the same network. */
+  /** The transport of one process. May return the same one each time, or a new one on the same network. */
   transport(): Transport;
   /** An endpoint for binding, with a wildcard port. */
   readonly endpoint: string;
   /**
-   * An endpoint that stays free between two listeners. Needed where somebody else may be given the port of a wildcard the
-   * moment it is free; without it, {@link PortSubject.endpoint} is bound and what came of that is bound again.
+   * An endpoint that stays free between two listeners. Needed if a wildcard port may be reassigned the moment it is free; without it, {@link
+   * PortSubject.endpoint} is bound, and the resulting endpoint is bound again.
    */
   readonly ownEndpoint?: () => Promise<string>;
-  /** What the implementation can do; a case that needs more does not apply. */
+  /** The implementation's features; a case that needs more does not apply. */
   readonly capabilities: PortCapabilities;
 }
 
-/** What not every implementation can do. */
+/** Features that not every implementation has. */
 export interface PortCapabilities {
-  /** Routers hear of dealers whose connection ended. */
+  /** Routers are notified when a dealer's connection ends. */
   readonly peerGone: boolean;
-  /** Dealers hear that the connection to their router ended. */
+  /** Dealers are notified when the connection to their router ends. */
   readonly routerGone: boolean;
-  /** Routers leave a routing id to a living connection, and give it to one that waits for it when that ends. */
+  /** Routers keep a routing id for a live connection, and give it to a waiting one when that ends. */
   readonly keepsHolder: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** A port and everything its listener was told. */
+/** A port and everything its listener got. */
 export class PortPeer implements PortListener {
   readonly port: SocketPort;
   readonly endpoint: string;
@@ -52,9 +52,9 @@ export class PortPeer implements PortListener {
   readonly undeliverable: { readonly frames: readonly Uint8Array[]; readonly reason: UndeliverableReason }[] = [];
   readonly rejected: RejectReason[] = [];
   readonly refused: HandshakeRefusal[] = [];
-  /** Called with each message, after it was written down. */
+  /** Called with each message, after it was recorded. */
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
-  /** Called with each message that was sent, after it was written down. */
+  /** Called with each sent message, after it was recorded. */
   onEachSent: (() => void) | undefined;
   #waiters: Waiter[] = [];
 
@@ -104,7 +104,7 @@ export class PortPeer implements PortListener {
     for (const waiter of this.#waiters) waiter.reject(error);
   }
 
-  /** Resolves once the condition holds; it is looked at after each call of the port. Time limits are the runner's. */
+  /** Resolves once the condition holds; checked after each call of the port. The test runner has the time limits. */
   until(condition: () => boolean): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -112,17 +112,17 @@ export class PortPeer implements PortListener {
     });
   }
 
-  /** Resolves when `count` messages have come. */
+  /** Resolves when `count` messages have arrived. */
   received(count: number): Promise<void> {
     return this.until(() => this.messages.length >= count);
   }
 
-  /** Sends one message per text to a peer; of a dealer, to its router. */
+  /** Sends one message per text to a peer; a dealer sends to its router. */
   say(peer: Peer, ...texts: string[]): void {
     for (const text of texts) this.port.send(peer, framesOf(text));
   }
 
-  /** Sends one message and resolves to what became of it; of a dealer, with nothing else on its way out. */
+  /** Sends one message and resolves to its outcome; a dealer must have nothing else pending. */
   async offer(frames: readonly Uint8Array[]): Promise<'sent' | UndeliverableReason> {
     const { sent, undeliverable } = this;
     const before = [sent.length, undeliverable.length] as const;
@@ -150,19 +150,19 @@ export class PortRig {
     this.subject = subject;
   }
 
-  /** A router port that is neither bound nor started. */
+  /** A router port, neither bound nor started. */
   async bareRouter(options: PortOptions = {}): Promise<SocketPort> {
     const transport = await this.#transport();
     return this.#keep(transport.router({ lingerMs: 0, ...options }));
   }
 
-  /** A dealer port that is neither connected nor started. */
+  /** A dealer port, neither connected nor started. */
   async bareDealer(options: PortOptions = {}): Promise<SocketPort> {
     const transport = await this.#transport();
     return this.#keep(transport.dealer({ lingerMs: 0, ...options }));
   }
 
-  /** Where to bind what will be bound there again. */
+  /** An endpoint that will be bound again. */
   ownEndpoint(): Promise<string> {
     return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
   }
@@ -193,12 +193,12 @@ export class PortRig {
     return start(port, '');
   }
 
-  /** Lets so much of the transport's time pass. */
+  /** Lets this much of the transport's time pass. */
   async pass(ms: number): Promise<void> {
     await pause(await this.#transport(), ms);
   }
 
-  /** Acts again and again, some milliseconds apart, until the condition holds: for what a transport does in its own time. */
+  /** Repeats an action every few milliseconds until the condition holds, for what a transport does in its own time. */
   async repeat(action: () => void, condition: () => boolean): Promise<void> {
     const transport = await this.#transport();
     while (!condition()) {
@@ -207,7 +207,7 @@ export class PortRig {
     }
   }
 
-  /** A dealer whose first message, `hello`, has arrived, and how the router names it. */
+  /** A dealer whose first message, `hello`, has arrived, and the router's name for it. */
   async met(router: PortPeer, options?: PortOptions): Promise<{ dealer: PortPeer; peer: Peer }> {
     const dealer = await this.dealer(router, options);
     const before = router.messages.length;
@@ -219,8 +219,8 @@ export class PortRig {
   }
 
   /**
-   * A dealer that is connected and does not read, and how the router names it. The router has to try until it is known;
-   * the message that got through, `knock`, is the first the dealer will read.
+   * A connected dealer that does not read, and the router's name for it. The router has to try until it is known; the message that got through,
+   * `knock`, is the first the dealer will read.
    */
   async deaf(router: PortPeer, id: string, options?: PortOptions): Promise<{ port: SocketPort; peer: Peer }> {
     const transport = await this.#transport();
@@ -237,15 +237,15 @@ export class PortRig {
     return { port, peer };
   }
 
-  /** Resolves when every message the port was given has been tried: what is pending is parked for this peer. */
+  /** Resolves when every message given to the port has been tried: what is pending is parked for this peer. */
   async tried({ port }: PortPeer, peer: Peer): Promise<void> {
     const transport = await this.#transport();
     while (port.pending > port.pendingFor(peer)) await pause(transport, 1);
   }
 
   /**
-   * Sends to a peer that is gone until the first message is refused. A transport may take a while to let go of a connection
-   * after it has told of its end, and what is sent meanwhile is lost with it.
+   * Sends to a peer that has gone until the first message is refused. A transport may take a while to drop a connection after reporting its end,
+   * and messages sent meanwhile are lost with it.
    */
   async refused(router: PortPeer, peer: Peer): Promise<UndeliverableReason | undefined> {
     const transport = await this.#transport();
@@ -256,7 +256,7 @@ export class PortRig {
     return router.undeliverable[0]?.reason;
   }
 
-  /** Starts what {@link deaf} gave. */
+  /** Starts the dealer of {@link deaf}. */
   listen(port: SocketPort): PortPeer {
     return start(port, '');
   }
@@ -295,7 +295,7 @@ export function check(condition: boolean, text: string): asserts condition {
   if (!condition) throw new Error(text);
 }
 
-/** Throws unless both are the same text, number or list, as JSON writes them. */
+/** Throws unless both are the same text, number or list, compared as JSON. */
 export function equal(actual: unknown, expected: unknown, what: string): void {
   const [have, want] = [JSON.stringify(actual), JSON.stringify(expected)];
   if (have !== want) throw new Error(`${what}: expected ${shorten(want)}, got ${shorten(have)}`);
@@ -315,7 +315,7 @@ export async function failure(action: () => unknown): Promise<unknown> {
   throw new Error('nothing was thrown');
 }
 
-/** The numbers 0 to `count` - 1 as text, behind a prefix. */
+/** The numbers 0 to `count` - 1 as text, with a prefix. */
 export function numbered(count: number, prefix = ''): string[] {
   return Array.from({ length: count }, (_, index) => prefix + index.toString());
 }
@@ -325,7 +325,7 @@ export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-/** A message of one frame per part between `|`. */
+/** A message with one frame per part between `|`. */
 export function framesOf(text: string): Uint8Array[] {
   return text.split('|').map(bytesOf);
 }

@@ -1,13 +1,13 @@
-/** How the cases of the suite are written down. */
+/** The form of the suite's cases. */
 import { PortRig } from './rig.js';
 import type { PortCapabilities, PortSubject } from './rig.js';
 
 /** One fact about a port, to be registered with any test runner. */
 export interface ComplianceCase {
   readonly name: string;
-  /** False when the subject says that it cannot do what the case is about. */
+  /** False if the subject lacks a feature that the case needs. */
   readonly applies: boolean;
-  /** Resolves when the subject behaves, rejects with an `Error` that says what it did instead. */
+  /** Resolves if the subject behaves; rejects with an `Error` that says what it did instead. */
   readonly run: () => Promise<void>;
 }
 

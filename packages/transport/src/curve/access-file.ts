@@ -1,32 +1,32 @@
-/** Rules of access in a JSON file, read again when it changes. */
+/** Access rules in a JSON file, reloaded when it changes. */
 import { ProjError } from '../errors.js';
 import { readSmallFile } from './certificate.js';
 import { FollowedFile } from './followed.js';
 
 /** Settings of {@link accessFile}. */
 export interface AccessFileOptions {
-  /** Read it again when it changes. Default true. */
+  /** Whether to reload it when it changes. Default true. */
   readonly watch?: boolean;
-  /** Called with the rules after they were read again; when it throws, `onError` is told of it. */
+  /** Called with the reloaded rules. If it throws, `onError` gets the error. */
   readonly onReload?: (rules: unknown) => void;
-  /** Called when the file could not be read again, or not be watched. */
+  /** Called if the file could not be reloaded or watched. */
   readonly onError?: (error: Error) => void;
 }
 
-/** A file that is followed. */
+/** A watched file. */
 export interface AccessFile {
-  /** The parsed JSON it held when it was opened. Not validated. */
+  /** The parsed JSON when it was opened. Not validated. */
   readonly rules: unknown;
-  /** Reads it again now, as when it has changed. Rejects with `OPTIONS_INVALID`, and nothing is told to `onReload`. */
+  /** Reloads it now. Rejects with `OPTIONS_INVALID`, without calling `onReload`. */
   reload(): Promise<void>;
-  /** Stops following it. Idempotent. */
+  /** Stops watching. Idempotent. */
   close(): void;
 }
 
 const FILE_BYTES_MAX = 16 * 2 ** 20;
 const WHAT = 'access rules';
 
-/** Opens it. Rejects with `OPTIONS_INVALID` for a file that cannot be read, is over 16 MiB, or is no JSON. */
+/** Opens it. Rejects with `OPTIONS_INVALID` for a file that cannot be read, is over 16 MiB, or is not JSON. */
 export async function accessFile(path: string, options: AccessFileOptions = {}): Promise<AccessFile> {
   let rules: unknown;
   const followed = new FollowedFile({

@@ -167,7 +167,7 @@ describe('a list', () => {
     const path = join(folder, 'keys');
     await writeFile(path, line(ADA) + line(BOB));
 
-    await expect(authorizedKeys(path, { watch: false, keysMax: 1 })).rejects.toThrow('has 2 keys, and 1 are the limit');
+    await expect(authorizedKeys(path, { watch: false, keysMax: 1 })).rejects.toThrow('has 2 keys; the limit is 1');
   });
 });
 

@@ -1,4 +1,4 @@
-/** The list of clients that may come in: a folder of certificates or a file of keys, read again when it changes. */
+/** The list of authorized clients: a folder of certificates or a file of keys, reloaded when it changes. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProjError } from '../errors.js';
@@ -8,13 +8,13 @@ import { decodeCurveKey } from './z85.js';
 
 /** Settings of {@link authorizedKeys}. */
 export interface AuthorizedKeysOptions {
-  /** Read it again when it changes. Default true. */
+  /** Whether to reload it when it changes. Default true. */
   readonly watch?: boolean;
-  /** Keys on the list; more are an error. Default 100,000. */
+  /** Limit of keys on the list. Default 100,000. */
   readonly keysMax?: number;
-  /** Called with the number of keys after it was read again because it had changed. */
+  /** Called with the number of keys after a change was reloaded. */
   readonly onReload?: (size: number) => void;
-  /** Called when it could not be read again, or not be watched; the list stays as it was. */
+  /** Called if it could not be reloaded or watched; the list stays as it was. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -23,9 +23,8 @@ const LIST_BYTES_MAX = 16 * 2 ** 20;
 const WHAT = 'authorized keys';
 
 /**
- * Reads a folder, each `*.key` in it being a certificate, or a file: a certificate, or one Z85 key per line with whatever
- * comment behind it. Rejects with `OPTIONS_INVALID` when anything in it cannot be read; when it is read again, such an error
- * leaves the list as it was.
+ * Reads a folder whose `*.key` files are certificates, or a file: a certificate, or one Z85 key per line, optionally followed by a comment.
+ * Rejects with `OPTIONS_INVALID` if anything in it cannot be read. During a reload such an error leaves the list as it was.
  */
 export async function authorizedKeys(path: string, options: AuthorizedKeysOptions = {}): Promise<AuthorizedKeys> {
   const list = new AuthorizedKeys(path, options);
@@ -33,7 +32,7 @@ export async function authorizedKeys(path: string, options: AuthorizedKeysOption
   return list;
 }
 
-/** A list that is kept up to date. To be made by {@link authorizedKeys}. */
+/** A list that is kept up to date, made by {@link authorizedKeys}. */
 export class AuthorizedKeys {
   readonly path: string;
   readonly #keysMax: number;
@@ -59,10 +58,10 @@ export class AuthorizedKeys {
     return this.#keys.size;
   }
 
-  /** Whether the list has this key: fit to be `authorize` of a server. */
+  /** Whether the list has this key. Usable as `authorize` of a server. */
   readonly has = (publicKey: Uint8Array): boolean => this.#keys.has(nameOf(publicKey));
 
-  /** Calls `listener` whenever the list was read again, until the returned function is called. */
+  /** Calls `listener` after each reload until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -70,7 +69,7 @@ export class AuthorizedKeys {
     };
   }
 
-  /** Reads it again now. Rejects with `OPTIONS_INVALID`, and the list stays as it was. */
+  /** Reloads it now. If it is invalid, rejects with `OPTIONS_INVALID` and keeps the list. */
   reload(): Promise<void> {
     return this.#followed.reload();
   }
@@ -87,8 +86,7 @@ export class AuthorizedKeys {
 
   async #read(isFolder: boolean): Promise<void> {
     const keys = isFolder ? await readFolder(this.path) : await readList(this.path);
-    if (keys.length > this.#keysMax)
-      throw refused(this.path, `has ${keys.length} keys, and ${this.#keysMax} are the limit`);
+    if (keys.length > this.#keysMax) throw refused(this.path, `has ${keys.length} keys; the limit is ${this.#keysMax}`);
     this.#keys = new Set(keys.map(nameOf));
     for (const listener of this.#listeners) listener();
   }
@@ -108,10 +106,10 @@ async function readList(path: string): Promise<Uint8Array[]> {
   for (const [index, line] of text.split('\n').entries()) {
     const [word = ''] = line.trim().split(/\s/, 1);
     const key = decodeCurveKey(word);
-    // A key may itself begin with the mark of a comment.
+    // A key may begin with the comment character.
     if (key !== undefined) keys.push(key);
     else if (word !== '' && !word.startsWith('#'))
-      throw refused(path, `line ${index + 1} does not begin with the 40 characters of a key`);
+      throw refused(path, `line ${index + 1} does not begin with a key of 40 characters`);
   }
   return keys;
 }

@@ -62,7 +62,7 @@ describe('certificates', () => {
   it.each([0o640, 0o604, 0o660])('rule 52: warns about a secret file of mode %o', async (mode) => {
     const { warnings } = await readCertificate(await file(PYZMQ, mode));
 
-    expect(warnings).toEqual([expect.stringContaining('that others can reach')]);
+    expect(warnings).toEqual([expect.stringContaining('others can read')]);
   });
 
   it.each(['.key', '.key_secret'])('never overwrites a key, and leaves nothing half done: %s', async (ending) => {

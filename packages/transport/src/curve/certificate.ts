@@ -1,4 +1,4 @@
-/** Certificates of CZMQ: a key in a text file, as CZMQ, pyzmq and NORFAB write them (ZPL, RFC 4, with a section `curve`). */
+/** CZMQ certificates: a key in a text file, as CZMQ, pyzmq and NORFAB write them (ZPL, RFC 4, with a section `curve`). */
 import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { ProjError } from '../errors.js';
 import type { CurveKeys } from '../port.js';
@@ -10,11 +10,11 @@ export interface Certificate {
   readonly publicKey: Uint8Array;
   /** In `.key_secret` files only. */
   readonly secretKey?: Uint8Array;
-  /** What is wrong with the file itself, such as a secret that others can read; one sentence each. */
+  /** Problems of the file itself, such as a secret that others can read; one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** A certificate is some hundred bytes; nothing larger is read. */
+/** A certificate has a few hundred bytes; nothing larger is read. */
 const BYTES_MAX = 65_536;
 const SECRET_MODE = 0o600;
 const OTHERS = 0o077;
@@ -28,29 +28,29 @@ const ABOUT_SECRET = `#   ZeroMQ CURVE **Secret** Certificate
 `;
 
 /**
- * Reads `<name>.key` or `<name>.key_secret`. Rejects with `OPTIONS_INVALID` for a file that is none, that cannot be read, or
- * whose public key is not that of its secret key.
+ * Reads `<name>.key` or `<name>.key_secret`. Rejects with `OPTIONS_INVALID` for a file that is not a certificate, cannot be read, or whose keys
+ * do not match.
  */
 export async function readCertificate(path: string): Promise<Certificate> {
   const keys = parseCertificate(await readSmallFile(path, BYTES_MAX), path);
   return { ...keys, warnings: keys.secretKey === undefined ? [] : await warningsAbout(path) };
 }
 
-/** As {@link readCertificate}, and rejects a file without a secret key. */
+/** As {@link readCertificate}, but rejects a file without a secret key. */
 export async function readSecretCertificate(path: string): Promise<CurveKeys & Pick<Certificate, 'warnings'>> {
   const { publicKey, secretKey, warnings } = await readCertificate(path);
   if (secretKey === undefined) throw refused(path, 'has no secret-key; the file with it is usually named .key_secret');
   return { publicKey, secretKey, warnings };
 }
 
-/** The public key in a file, or the 40 characters of Z85 themselves, as NORFAB's inventory has it for its broker. */
+/** The public key in a file, or given as 40 characters of Z85, as in NORFAB's inventory. */
 export async function readPublicKey(fileOrText: string): Promise<Uint8Array> {
   return decodeCurveKey(fileOrText) ?? (await readCertificate(fileOrText)).publicKey;
 }
 
 /**
- * Writes `<path>.key` and `<path>.key_secret`, the latter for its owner alone (mode 0600). Rejects with `OPTIONS_INVALID` where
- * one of them exists, since a key that is overwritten is lost; then nothing is written.
+ * Writes `<path>.key` and `<path>.key_secret`, the latter readable only by its owner (mode 0600). Rejects with `OPTIONS_INVALID` without writing
+ * anything if one of them exists, because an overwritten key is lost.
  */
 export async function writeCertificate(
   path: string,
@@ -77,17 +77,17 @@ export function parseCertificate(text: string, path: string): Omit<Certificate, 
   if (publicKey === undefined) throw refused(path, 'has no section curve with a public-key');
   if (secretKey === undefined) return { publicKey };
   if (!Buffer.from(publicKeyOf(secretKey)).equals(publicKey))
-    throw refused(path, 'its public-key is not that of its secret-key');
+    throw refused(path, 'its public-key does not match its secret-key');
   return { publicKey, secretKey };
 }
 
-/** The text of a file of at most this many bytes. Rejects with `OPTIONS_INVALID`. */
+/** The text of a file of at most `bytesMax` bytes. Rejects with `OPTIONS_INVALID`. */
 export async function readSmallFile(path: string, bytesMax: number): Promise<string> {
   try {
     const file = await open(path);
     try {
       const { size } = await file.stat();
-      if (size > bytesMax) throw refused(path, `has ${size} bytes, and more than ${bytesMax} are not read`);
+      if (size > bytesMax) throw refused(path, `has ${size} bytes; the limit is ${bytesMax}`);
       return await file.readFile('utf8');
     } finally {
       await file.close();
@@ -121,10 +121,10 @@ function unquoted(value: string): string {
 
 async function warningsAbout(path: string): Promise<string[]> {
   const { mode } = await stat(path);
-  // Windows has other means, which mode does not tell.
+  // On Windows the mode does not show who has access.
   if ((mode & OTHERS) === 0 || process.platform === 'win32') return [];
   const shown = (mode & 0o777).toString(8).padStart(4, '0');
-  return [`${path}: a secret key that others can reach (mode ${shown}); chmod 600 it`];
+  return [`${path}: others can read this secret key (mode ${shown}); run chmod 600`];
 }
 
 async function writeNew(path: string, text: string, mode: number): Promise<void> {
@@ -132,7 +132,8 @@ async function writeNew(path: string, text: string, mode: number): Promise<void>
     await writeFile(path, text, { flag: 'wx', mode });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? 'exists, and is not overwritten' : `cannot be written: ${code ?? String(cause)}`;
+    const reason =
+      code === 'EEXIST' ? 'already exists and is not overwritten' : `cannot be written: ${code ?? String(cause)}`;
     throw refused(path, reason, cause);
   }
 }

@@ -1,47 +1,47 @@
-/** A file or folder that is read again when it changes. When that fails, the previous contents stay in force. */
+/** A file or folder that is reloaded when it changes. If that fails, the previous contents stay in force. */
 import { watch } from 'node:fs';
 import type { BigIntStats, FSWatcher } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-// Not the clock's: timers of files on a real disk, and none may keep the process alive.
+// Not the injected clock: real files need real timers, which must not keep the process alive.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
 
-/** What happens to it. */
+/** How to use the file, and what to call. */
 export interface Following {
   readonly path: string;
   /** Its name in error messages. */
   readonly what: string;
-  /** Whether to read it again when it changes. */
+  /** Whether to reload it when it changes. */
   readonly watch: boolean;
-  /** Measures how long a look takes. Default: the system's. */
+  /** Measures how long a check takes. Default: the system's clock. */
   readonly clock?: Clock;
-  /** Takes the contents over, or rejects and changes nothing. */
+  /** Applies the contents, or rejects without changing anything. */
   read(isFolder: boolean): Promise<void>;
-  /** It was read again because it had changed. */
+  /** It was reloaded after a change. */
   onReload(): void;
-  /** It could not be read again, or not be watched: once for each state of the disk. */
+  /** It could not be reloaded or watched. Called once per state of the disk. */
   onError(error: Error): void;
 }
 
-/** One change of a file is several events. */
+/** A single change of a file causes several events. */
 const SETTLE_MS = 50;
 
-/** The system tells only of changes in one folder, not of a link or parent that now leads elsewhere: so we look as well. */
+/** The system reports only changes in one folder, not a link or parent that now leads elsewhere, so we also poll. */
 const LOOK_MS = 2_000;
 
-/** A look at a large folder is repeated less often: it may take this part of the time. */
+/** Checks of a large folder are less frequent: they may take this fraction of the time. */
 const LOOK_SHARE = 0.02;
 
-/** Files of a folder looked at together. */
+/** Number of files of a folder checked at once. */
 const LOOK_BATCH = 64;
 
 /**
- * Follows a path from the first `reload` on, until `close`: whatever is there counts, however it got there (written in place,
- * renamed, swapped by a link anywhere along the path). A change is noticed at once where the system tells of it, and within
- * two seconds everywhere else. Neither keeps the process alive.
+ * Follows a path from the first `reload` until `close`. Whatever is there counts, however it got there: written in place, renamed, swapped by a
+ * link anywhere along the path. A change is noticed at once if the system reports it, and otherwise within two seconds. Does not keep the
+ * process alive.
  */
 export class FollowedFile {
   readonly #following: Following;
@@ -50,7 +50,7 @@ export class FollowedFile {
   #watched: string | undefined;
   #settling: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;
-  /** What was read last, or could not be read. */
+  /** What was last read, or could not be read. */
   #stamp = '';
   #reading: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -60,7 +60,7 @@ export class FollowedFile {
     this.#clock = following.clock ?? systemClock;
   }
 
-  /** Reads it now, after whatever reads are under way. Rejects with `OPTIONS_INVALID`, or with what `read` says. */
+  /** Reads it now, after any reads under way. Rejects with `OPTIONS_INVALID`, or as `read` does. */
   async reload(): Promise<void> {
     await this.#next(async () => {
       await this.#read(await this.#look());
@@ -68,7 +68,7 @@ export class FollowedFile {
     if (this.#looking === undefined) this.#lookLater(LOOK_MS);
   }
 
-  /** Stops following. Idempotent. */
+  /** Stops watching. Idempotent. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#settling);
@@ -76,14 +76,14 @@ export class FollowedFile {
     this.#unwatch();
   }
 
-  /** One look or read at a time: two looks at one change would read it twice. */
+  /** One check or read at a time: two checks would read one change twice. */
   #next<Result>(step: () => Promise<Result>): Promise<Result> {
     const taken = this.#reading.then(step);
     this.#reading = taken.catch(() => undefined);
     return taken;
   }
 
-  /** The stamp is that of before the read, so that a change meanwhile is read again. */
+  /** Uses the stamp from before the read, so that a change meanwhile is read again. */
   async #read({ about, stamp }: Look): Promise<void> {
     this.#stamp = stamp;
     const { path, what } = this.#following;
@@ -95,7 +95,7 @@ export class FollowedFile {
   async #look(): Promise<Look> {
     const { path } = this.#following;
     const about = await aboutOf(path);
-    // Watched from before it is read, so that no change is missed.
+    // Watched before it is read, so that no change is missed.
     if (!('code' in about)) this.#watch(about.isDirectory() ? path : dirname(path), about);
     return { about, stamp: await stampOf(path, about) };
   }
@@ -113,7 +113,7 @@ export class FollowedFile {
         this.#following.onError(error);
       });
     } catch {
-      // Out of watches, or gone again: then the looks alone have to do.
+      // Out of watches, or deleted again: polling has to suffice.
       this.#unwatch();
     }
   }
@@ -161,7 +161,7 @@ export class FollowedFile {
   }
 }
 
-/** What stands at the end of a path, links followed; or why nothing could be seen there. */
+/** The target of a path, following links; or why it could not be read. */
 type About = BigIntStats | { readonly code: string };
 
 interface Look {
@@ -175,7 +175,7 @@ function aboutOf(path: string): Promise<About> {
   }));
 }
 
-/** Tells one content from another without reading it; of a folder, the contents of its files. */
+/** Distinguishes contents without reading them; for a folder, by its files. */
 async function stampOf(path: string, about: About): Promise<string> {
   if ('code' in about || !about.isDirectory()) return signature(about);
   const names = await readdir(path).catch((): string[] => []);

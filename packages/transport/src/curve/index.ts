@@ -1,4 +1,4 @@
-/** Keys for CURVE: made, written, read, listed. For Node.js; needs neither libzmq nor any other package. */
+/** CURVE keys: generated, written, read, listed. For Node.js; needs neither libzmq nor any other package. */
 export { accessFile } from './access-file.js';
 export type { AccessFile, AccessFileOptions } from './access-file.js';
 export { AuthorizedKeys, authorizedKeys } from './authorized-keys.js';

@@ -1,11 +1,11 @@
-/** CURVE key pairs (X25519), by the platform's own cryptography: no libzmq is needed for them. */
+/** CURVE key pairs (X25519), from the platform's own cryptography, without libzmq. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { CurveKeys } from '../port.js';
 
-/** What stands in front of the 32 bytes of an X25519 key in PKCS #8 (RFC 8410). */
+/** PKCS #8 prefix of a 32-byte X25519 key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex');
-/** The same in SubjectPublicKeyInfo, as long. */
+/** The same for SubjectPublicKeyInfo. */
 const SPKI_PREFIX_BYTES = 12;
 
 /** A new pair from the system's randomness. */

@@ -38,7 +38,7 @@ describe('explainRefusal', () => {
     expect(explainRefusal({ reason: 'key', publicKey }, 'client')).toContain('refused our key');
     expect(explainRefusal({ reason: 'handshake', cause: 'server-key' }, 'server')).toContain('another key');
     expect(explainRefusal({ reason: 'handshake', cause: 'mechanism' }, 'server')).toContain('does not use CURVE');
-    expect(explainRefusal({ reason: 'handshake' }, 'server')).toContain('broke it off');
+    expect(explainRefusal({ reason: 'handshake' }, 'server')).toContain('the peer ended it');
     expect(explainRefusal({ reason: 'handshake' }, 'client')).toContain('most likely');
   });
 });

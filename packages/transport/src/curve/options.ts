@@ -1,28 +1,28 @@
-/** From what users say about CURVE to what a port is told. */
+/** Converts users' CURVE options to those of a port. */
 import { ProjError } from '../errors.js';
 import type { CurveKeys, CurveOptions, HandshakeRefusal, KeyList } from '../port.js';
 import { generateCurveKeys } from './keys.js';
 import { decodeCurveKey, encodeZ85 } from './z85.js';
 
-/** CURVE of a broker or queue, as its users write it. */
+/** CURVE options of a broker or queue. */
 export interface ServerCurve {
   readonly keys: CurveKeys;
   /**
-   * Asked once per handshake whether the client of this key, 32 bytes, may come in; or a list of keys that may, whose changes end
-   * the connections of keys that are no longer on it. Absent: any key may.
+   * Whether the client with this 32-byte key may connect, called once per handshake; or a list of authorized keys, whose changes end the
+   * connections of removed keys. Absent: any key may.
    */
   readonly authorize?: ((publicKey: Uint8Array) => boolean) | KeyList | undefined;
 }
 
-/** CURVE of a worker, client, producer or consumer, as its users write it. */
+/** CURVE options of a worker, client, producer or consumer. */
 export interface ClientCurve {
-  /** Absent, a pair is made up: right where the server lets any key in. */
+  /** Default: a new pair, for servers that accept any key. */
   readonly keys?: CurveKeys | undefined;
   /** The server's public key: 32 bytes, or their 40 characters of Z85. */
   readonly serverKey: Uint8Array | string;
 }
 
-/** What to spread into the options of a server's port. */
+/** Spread this into the options of a server's port. */
 export function serverCurve(curve: ServerCurve | undefined): { readonly curve?: CurveOptions } {
   if (curve === undefined) return {};
   const { keys, authorize } = curve;
@@ -38,7 +38,7 @@ export function serverCurve(curve: ServerCurve | undefined): { readonly curve?: 
   };
 }
 
-/** What to spread into the options of a client's ports. Throws `OPTIONS_INVALID` for a text that is no key. */
+/** Spread this into the options of a client's ports. Throws `OPTIONS_INVALID` for an invalid key. */
 export function clientCurve(curve: ClientCurve | undefined): { readonly curve?: CurveOptions } {
   if (curve === undefined) return {};
   const { keys = generateCurveKeys(), serverKey } = curve;
@@ -60,12 +60,12 @@ export function explainRefusal({ reason, cause, publicKey }: HandshakeRefusal, s
 }
 
 const ATTEMPTS = {
-  'server-key': 'the client expects a server of another key',
+  'server-key': 'the client expects a server with another key',
   mechanism: 'the peer does not use CURVE',
-  unknown: 'the peer broke it off',
+  unknown: 'the peer ended it',
 };
 const SERVERS = {
-  'server-key': 'the server has another key than the one expected',
+  'server-key': 'the key of the server is not the expected one',
   mechanism: 'the server does not use CURVE',
-  unknown: 'the server hung up; most likely it has another key than the one expected, or does not use CURVE',
+  unknown: 'the server closed the connection; most likely its key is not the expected one, or it does not use CURVE',
 };

@@ -1,11 +1,11 @@
-/** Z85 (RFC 32): keys as printable text, five characters for four bytes. */
+/** Z85 (RFC 32): keys as printable text, five characters per four bytes. */
 import { ProjError } from '../errors.js';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
 const BASE = 85;
 const WORD_MAX = 0xffff_ffff;
 
-/** Text of bytes whose number is divisible by 4. Throws `OPTIONS_INVALID`. */
+/** The text of bytes whose length is a multiple of 4. Throws `OPTIONS_INVALID`. */
 export function encodeZ85(bytes: Uint8Array): string {
   if (bytes.length % 4 !== 0)
     throw new ProjError('OPTIONS_INVALID', `${bytes.length} bytes: Z85 needs a multiple of 4`);
@@ -39,7 +39,7 @@ export function decodeZ85(text: string): Uint8Array | undefined {
 
 const KEY_CHARACTERS = 40;
 
-/** A CURVE key, 32 bytes, of its 40 characters; `undefined` for anything else. */
+/** A CURVE key, 32 bytes, from its 40 characters; `undefined` for anything else. */
 export function decodeCurveKey(text: string): Uint8Array | undefined {
   return text.length === KEY_CHARACTERS ? decodeZ85(text) : undefined;
 }

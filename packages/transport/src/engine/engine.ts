@@ -4,32 +4,32 @@
 export interface TimerEvent {
   readonly kind: 'timer';
   /**
-   * Milliseconds between the deadline and its delivery. When it exceeds a heartbeat interval the process itself was busy:
-   * silence measured over that span says nothing about the peers.
+   * How late the timer was, in milliseconds. If this exceeds a heartbeat interval, the process itself was busy, and silence during that time
+   * says nothing about the peers.
    */
   readonly lateMs: number;
 }
 
-/** A protocol role as a deterministic machine: same construction, same (event, now) sequence, same effects. */
+/** A protocol role as a deterministic state machine: same construction, same (event, now) sequence, same effects. */
 export interface Engine<Event, Effect> {
-  /** Monotonic milliseconds at which a {@link TimerEvent} must be delivered; `Infinity` when nothing is pending. */
+  /** When a {@link TimerEvent} must be delivered, in monotonic milliseconds; `Infinity` if nothing is pending. */
   readonly deadline: number;
-  /** Bytes that it keeps for peers, tables included, by estimate. Costs the same however many there are. Absent where it keeps little. */
+  /** Estimated bytes that it keeps for peers, including tables. Constant time. Absent if it keeps little. */
   readonly heldBytes?: number;
   /**
-   * Never throws on anything a peer can cause. The effects are to be performed in array order, before the next step. A
-   * step that delivers a timer event must move `deadline` past `now`.
+   * Never throws because of a peer. Perform the effects in array order before the next step. A step that delivers a timer event must move
+   * `deadline` past `now`.
    */
   step(event: Event | TimerEvent, now: number): readonly Effect[];
-  /** Throws when the engine's state contradicts itself. Tests and the simulator call it after each step. */
+  /** Throws if the engine's state is inconsistent. Tests and the simulator call it after each step. */
   assertInvariants(): void;
 }
 
-/** What engines may not read themselves: randomness and the wall clock. Injected, so that a run can be replayed. */
+/** What engines must not read themselves: randomness and the wall clock. Injected, so that a run can be replayed. */
 export interface Entropy {
-  /** Wall clock, in microseconds since 1970, as a safe integer. For wire timestamps only, never for deadlines. */
+  /** Wall clock in microseconds since 1970, a safe integer. For wire timestamps only, never for deadlines. */
   wallMicros(): number;
-  /** A new version 4 UUID, lower case, 36 characters. */
+  /** A new version 4 UUID in lower case, 36 characters. */
   uuid(): string;
   /** Uniform in [0, 1). */
   random(): number;

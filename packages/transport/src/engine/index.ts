@@ -1,4 +1,4 @@
-/** What engines are made of. Pure: this is the one entry of this package that engines import at run time. */
+/** Building blocks of engines. Pure: the only entry of this package that engines import at run time. */
 export type { Engine, Entropy, TimerEvent } from './engine.js';
 export { elapsedMs, hexOf, namedApart, nameOf, ServiceMeter, setSince, shown } from './figures.js';
 export type { Timed } from './figures.js';

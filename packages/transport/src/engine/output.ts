@@ -1,25 +1,22 @@
-/** What every engine leaves behind after a step, the same for all protocols: effects, running totals, and notes that come at most once a minute. */
+/** The output of a step, the same for all protocols: effects, running totals, and notes limited to one a minute. */
 import { oncePerMinute } from '@proj/heartbeat';
 
-/**
- * Collects the effects of the step under way. An engine's own `Output` extends it and adds only the protocol's sentences, such as
- * `refuse(peer)`.
- */
+/** Collects the effects of the current step. An engine's own `Output` extends it and adds only the protocol's sentences, such as `refuse(peer)`. */
 export class StepOutput<Effect, Counters extends { notesWithheld: number } = { notesWithheld: number }> {
   /** Running totals since construction. */
   readonly counters: Counters;
-  /** Time of the step under way, in monotonic milliseconds. */
+  /** Time of the current step, in monotonic milliseconds. */
   now = 0;
-  /** What the step wants done, in order. */
+  /** The effects of the step, in order. */
   effects: Effect[] = [];
   readonly #notes = oncePerMinute();
 
-  /** An engine that counts nothing else leaves the counters out. */
+  /** An engine without its own counters omits them. */
   constructor(...[counters]: { notesWithheld: number } extends Counters ? [Counters?] : [Counters]) {
     this.counters = counters ?? ({ notesWithheld: 0 } as Counters);
   }
 
-  /** Begins a step, and returns its effects. The previous step's effects belong to their taker. */
+  /** Begins a step and returns its effects. The caller of the previous step owns the earlier ones. */
   begin(now: number): Effect[] {
     this.now = now;
     return (this.effects = []);

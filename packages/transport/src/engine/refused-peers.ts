@@ -1,49 +1,49 @@
-/** Whose messages were refused most, and why, in bounded space: the Space-Saving algorithm of Metwally, Agrawal and El Abbadi. */
+/** The peers with most rejected messages, and why, in bounded space: the Space-Saving algorithm of Metwally, Agrawal and El Abbadi. */
 import type { Peer } from '../port.js';
 import { shown } from './figures.js';
 import type { ClientSnapshot } from './snapshot.js';
 
-/** Peers remembered. */
+/** Number of remembered peers. */
 const PLACES = 256;
 
 /** A remembered peer. */
 interface Place {
   peer: Peer | undefined;
   reasons: Record<string, number>;
-  /** Refusals of this peer, and of those that had the place before it: never fewer than its own. */
+  /** Rejections of this peer and of earlier peers in its place: never fewer than its own. */
   count: number;
   index: number;
 }
 
 /**
- * Remembers any peer that has more than one in 256 of all refusals, however many others there are. Adding is O(1). The counts by reason are
- * exact from when the peer was remembered last.
+ * Remembers any peer with more than one in 256 of all rejections, however many others there are. Adding is O(1). Counts by reason are exact from
+ * when the peer was last added.
  */
 export class RefusedPeers {
   readonly #byKey = new Map<string, Place>();
-  /** By count, ascending. Empty until the first refusal. */
+  /** By count, ascending. Empty until the first rejection. */
   readonly #places: Place[] = [];
-  /** The index of the last place with a count. */
+  /** The index of the last place with each count. */
   readonly #lastWith = new Map<number, number>();
 
-  /** Counts a refusal. */
+  /** Counts a rejection. */
   add(peer: Peer, reason: string): void {
     const place = this.#byKey.get(peer.key) ?? this.#replaceLeast(peer);
     place.reasons[reason] = (place.reasons[reason] ?? 0) + 1;
     this.#count(place);
   }
 
-  /** The remembered peers, and what was refused of them; those refused most come last. */
+  /** The remembered peers and their rejections, in ascending order. */
   *entries(): IterableIterator<readonly [peer: Peer, reasons: Readonly<Record<string, number>>]> {
     for (const { peer, reasons } of this.#places) if (peer !== undefined) yield [peer, reasons];
   }
 
-  /** What was refused of this peer, as a copy. */
+  /** A copy of this peer's rejections. */
   of(key: string): Readonly<Record<string, number>> {
     return { ...this.#byKey.get(key)?.reasons };
   }
 
-  /** The remembered peers as clients, without those whose key `isShown` elsewhere. */
+  /** The remembered peers as clients, except those whose key `isShown` elsewhere. */
   clients(isShown: (peer: Peer) => boolean = () => false): ClientSnapshot[] {
     const clients: ClientSnapshot[] = [];
     for (const [peer, reasons] of this.entries())
@@ -64,7 +64,7 @@ export class RefusedPeers {
     return least;
   }
 
-  /** Adds one to its count, at the end of all places that have as many. */
+  /** Adds one to its count, as the last of all places with the same count. */
   #count(place: Place): void {
     const { count, index } = place;
     const last = this.#lastWith.get(count) as number;

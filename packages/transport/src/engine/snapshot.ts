@@ -1,43 +1,43 @@
-/** What an operator sees of a server, in the same words for every protocol. `stats({ detail: true })` of a facade returns it. Types only. */
+/** The operator's view of a server, in the same words for every protocol. A facade's `stats({ detail: true })` returns it. Types only. */
 import type { HistogramSnapshot } from './histogram.js';
 
-/** A service, queue or job type at one moment: whatever the protocol calls what requests are addressed to. */
+/** The state of a service, queue or job type: whatever the protocol addresses requests to. */
 export interface ServiceSnapshot {
   readonly name: string;
   /** Requests accepted since the start. */
   readonly requests: number;
-  /** How requests ended since the start, by outcome: `ok`, or why not, such as `expired`. */
+  /** Requests that ended since the start, by outcome: `ok`, or the reason, such as `expired`. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Times a request was given to another worker because the first was lost. */
+  /** Times a request was sent to another worker because the first was lost. */
   readonly resends: number;
-  /** Requests that wait for a worker now. */
+  /** Requests waiting for a worker now. */
   readonly waiting: number;
-  /** How long the oldest of them has waited, in milliseconds; 0 if none waits. */
+  /** How long the oldest of them has waited, in milliseconds; 0 if none is waiting. */
   readonly oldestWaitingMs: number;
-  /** Requests that workers have now. */
+  /** Requests being processed by workers now. */
   readonly running: number;
   /** Workers registered for it now. */
   readonly workers: number;
-  /** An operator has paused it: workers get nothing of it. */
+  /** Paused by an operator: workers get none of its requests. */
   readonly isPaused?: true;
-  /** Delivers the dead letters of a queue, a service of its own: it may well have no workers, and is neither paused nor purged. */
+  /** A separate service for the dead letters of a queue: it may have no workers, and is neither paused nor purged. */
   readonly isDead?: true;
-  /** From acceptance to dispatch. */
+  /** Time from acceptance to dispatch. */
   readonly waitMs: HistogramSnapshot;
-  /** From dispatch to the end, at the worker. */
+  /** Time from dispatch to the end, at the worker. */
   readonly workMs: HistogramSnapshot;
 }
 
-/** A registered worker, job manager, scheduler or consumer at one moment. */
+/** The state of a registered worker, job manager, scheduler or consumer. */
 export interface WorkerSnapshot {
-  /** Its name where the protocol has one, or else its routing id: as text if printable, in hex if not. */
+  /** Its name if the protocol has one, otherwise its routing id: as text if printable, otherwise in hex. */
   readonly id: string;
   /** What it serves. */
   readonly services: readonly string[];
   readonly state: 'idle' | 'busy' | 'away';
-  /** How long it has been in this state, in milliseconds. */
+  /** Time in this state, in milliseconds. */
   readonly stateMs: number;
-  /** How long ago it was last heard, in milliseconds. */
+  /** Time since its last message, in milliseconds. */
   readonly silentMs: number;
   /** Requests it has now. */
   readonly running: number;
@@ -45,61 +45,61 @@ export interface WorkerSnapshot {
   readonly done: number;
   /** Resends it has caused. */
   readonly resends: number;
-  /** Messages of it that were dropped, by reason, as for clients. */
+  /** Its dropped messages, by reason, as for clients. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Public key of its connection (CURVE, Z85), where the transport knows it. */
+  /** Public key of its connection (CURVE, Z85), if the transport knows it. */
   readonly key?: string | undefined;
 }
 
-/** A client or producer with open requests, or any other peer of which something was refused, at one moment. */
+/** The state of a client or producer with open requests, or of any other peer with rejected messages. */
 export interface ClientSnapshot {
-  /** As for workers; of a peer that was refused at its handshake, its key or address. */
+  /** As for workers; for a peer refused at the handshake, its key or address. */
   readonly id: string;
-  /** Requests accepted and not ended. */
+  /** Requests accepted and still open. */
   readonly open: number;
-  /** Messages of it that were dropped or refused, by reason. Bounded: a server remembers those who were refused most. */
+  /** Its dropped or rejected messages, by reason. Bounded: a server remembers the peers with most rejections. */
   readonly refused: Readonly<Record<string, number>>;
   readonly key?: string | undefined;
 }
 
-/** A scheduled job at one moment. */
+/** The state of a scheduled job. */
 export interface JobSnapshot {
   readonly id: string;
   /** Its job type: the service that runs it. */
   readonly service: string;
-  /** When it fires, for people: a cron expression, or an interval. */
+  /** When it fires, in readable form: a cron expression, or an interval. */
   readonly schedule: string;
-  /** Milliseconds until it fires next; absent if it does not. */
+  /** Milliseconds until it next fires; absent if it will not. */
   readonly nextMs?: number | undefined;
   /** Times it has fired. */
   readonly fired: number;
-  /** How it last ended, in the words of outcomes; absent before. */
+  /** Its last outcome; absent before the first run. */
   readonly result?: string | undefined;
   /** How long ago that was, in milliseconds. */
   readonly resultMs?: number | undefined;
 }
 
-/** A server at one moment. Plain data; nothing in it changes afterwards. Taking it costs time linear in what it lists. */
+/** The state of a server. Plain immutable data. Taking it costs time linear in what it lists. */
 export interface ServerSnapshot {
   /** `mdp`, `ppp`, `nfp`, `emqp`, `pzq` or `scheduler`. */
   readonly protocol: string;
-  /** Totals since the start, by name; those that {@link dropped} tells are not repeated. */
+  /** Totals since the start, by name, except those in {@link dropped}. */
   readonly counters: Readonly<Record<string, number>>;
   /** Messages, requests and replies dropped since the start, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** Sizes now, by name, such as `messages` or `storeBytes` of a queue. */
+  /** Current sizes, by name, such as `messages` or `storeBytes` of a queue. */
   readonly gauges: Readonly<Record<string, number>>;
-  /** A scheduler lists at most 1000 types of jobs; further ones together as `other`. */
+  /** A scheduler lists at most 1000 types of jobs; the rest is combined as `other`. */
   readonly services: readonly ServiceSnapshot[];
   readonly workers: readonly WorkerSnapshot[];
   readonly clients: readonly ClientSnapshot[];
   /** Connections refused at the handshake, by reason. */
   readonly refused: Readonly<Record<string, number>>;
-  /** At most 1000, those that fire next first if there are more; gauge `jobs` tells how many. Absent where nothing is scheduled. */
+  /** At most 1000, the next to fire first; gauge `jobs` is the total. Absent if nothing can be scheduled. */
   readonly jobs?: readonly JobSnapshot[] | undefined;
-  /** How long commits of the store took; absent without one. */
+  /** Duration of the store's commits; absent without a store. */
   readonly commitMs?: HistogramSnapshot | undefined;
 }
 
-/** What an engine knows of it; its host knows the rest. */
+/** The engine's part; its host knows the rest. */
 export type EngineSnapshot = Omit<ServerSnapshot, 'refused'>;

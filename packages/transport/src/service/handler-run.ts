@@ -1,25 +1,25 @@
-/** One run of a handler, seen from both sides: the context it is given, and the limits and end that its runner gives it. */
+/** One run of a handler: the context it gets, and the limits and the end that its runner sets. */
 import { EMPTY_FRAME, totalBytes } from '@proj/frames';
 import type { BodyInput } from '../body.js';
 import { ProjError } from '../errors.js';
 import { settle, toFrames } from './handler.js';
 import type { FrameHandler, HandlerContext } from './handler.js';
 
-/** The largest reply that a broker can be expected to take, without its envelope. */
+/** The largest reply that a broker can be expected to accept, without its envelope. */
 export interface ReplyLimits {
   readonly frames: number;
   readonly bytes: number;
 }
 
-/** Takes a partial reply; resolves when the next one may follow. `undefined` stands for a protocol without partial replies. */
+/** Sends a partial reply; resolves when the next one may follow. `undefined` if the protocol has no partial replies. */
 export type SendPartial = ((job: HandlerRun, body: readonly Uint8Array[]) => Promise<void>) | undefined;
 
-/** The context of one handler run. Fields that most handlers never touch are made when asked for. */
+/** The context of one handler run. Rarely used fields are created on demand. */
 export class HandlerRun implements HandlerContext {
   readonly id: number;
   readonly #limits: ReplyLimits;
   readonly #send: SendPartial;
-  /** Partial replies that wait to be sent with the last one. */
+  /** Partial replies to be sent together with the last one. */
   readonly #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #controller: AbortController | undefined;
@@ -47,7 +47,7 @@ export class HandlerRun implements HandlerContext {
     return this.#cancelled !== undefined;
   }
 
-  /** Runs the handler to its end and returns the body of the last reply, at least one frame. Rejects as the handler does. */
+  /** Runs the handler and returns the body of the last reply, at least one frame. Rejects as the handler does. */
   async run(handler: FrameHandler, body: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
     try {
       const frames = toFrames(await settle(handler(body, this), this.partial));
@@ -58,7 +58,7 @@ export class HandlerRun implements HandlerContext {
     }
   }
 
-  /** The body that is sent in place of a reply the handler failed to give; nothing kept goes with it. */
+  /** The body to send instead of a missing reply; kept partial replies are dropped. */
   substitute(reply: BodyInput): readonly Uint8Array[] {
     this.#kept.length = this.#keptBytes = 0;
     const frames = toFrames(reply);
@@ -66,7 +66,7 @@ export class HandlerRun implements HandlerContext {
     return orEmpty(frames);
   }
 
-  /** Tells the handler that its result has nowhere to go. */
+  /** Tells the handler that nobody wants its result any more. */
   cancel(reason: Error): void {
     this.#cancelled = reason;
     this.#controller?.abort(reason);
@@ -90,14 +90,17 @@ export class HandlerRun implements HandlerContext {
     if (this.#cancelled !== undefined) throw this.#cancelled;
   }
 
-  /** A reply that the broker drops unread would leave it waiting for ever, as we go on beating. */
+  /** A broker would drop such a reply unread and wait for ever, because heartbeats continue. */
   #check(frames: readonly Uint8Array[]): number {
     const bytes = totalBytes(frames);
     const allFrames = this.#kept.length + frames.length;
     const allBytes = this.#keptBytes + bytes;
     if (allFrames <= this.#limits.frames && allBytes <= this.#limits.bytes) return bytes;
     const allowed = `${this.#limits.frames} frames and ${this.#limits.bytes} bytes`;
-    throw new ProjError('PROTOCOL_LOCAL', `reply of ${allFrames} frames and ${allBytes} bytes: allowed are ${allowed}`);
+    throw new ProjError(
+      'PROTOCOL_LOCAL',
+      `reply of ${allFrames} frames and ${allBytes} bytes: the limits are ${allowed}`,
+    );
   }
 }
 

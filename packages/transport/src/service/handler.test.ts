@@ -26,7 +26,7 @@ describe('toFrames', () => {
     [[['a']], 'an object'],
     [true, 'boolean'],
   ])('refuses %j', (body, what) => {
-    expect(() => toFrames(body as never)).toThrow(`reply frame is ${what}; allowed are string and Uint8Array`);
+    expect(() => toFrames(body as never)).toThrow(`reply frame is ${what}; must be a string or Uint8Array`);
   });
 });
 

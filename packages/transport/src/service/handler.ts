@@ -1,50 +1,50 @@
-/** What an application writes, for every protocol: a function from a request to its replies. */
+/** What an application writes for every protocol: a function from a request to its replies. */
 import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
 import type { BodyInput } from '../body.js';
 
 /** What a handler gets besides the request. The fields may be destructured: `({ body }, { signal, partial }) => ...`. */
 export interface HandlerContext<Partial = BodyInput> {
   /**
-   * Aborts when nobody waits for the result any more: the conversation with the broker is lost, or the worker is closing; in a
-   * broker, the client is gone, or the broker is closing.
-   * The reason is a `ProjError` (`PEER_LOST`, `CLOSED`). The next request waits until the handler has ended, so heed it.
+   * Aborts when nobody waits for the result any more: the connection to the broker is lost, or the worker is closing; in a broker, the client
+   * has gone, or the broker is closing. The reason is a `ProjError` (`PEER_LOST`, `CLOSED`). The next request waits until the handler has ended,
+   * so observe it.
    */
   readonly signal: AbortSignal;
   /**
-   * Sends a partial reply; await it before the next one, then a broker that reads slowly slows the handler down. Where the
-   * protocol has no partial replies the frames are kept and sent in front of the last one's. Rejects with the signal's
-   * reason once that has aborted, with `PROTOCOL_LOCAL` for a body that cannot be sent and after the handler has ended.
+   * Sends a partial reply. Await it before the next one, so that a slow broker slows the handler down. If the protocol has no partial replies,
+   * the frames are kept and sent before those of the last reply. Rejects with the signal's reason once that has aborted, and with
+   * `PROTOCOL_LOCAL` for an invalid body and after the handler has ended.
    */
   readonly partial: (reply: Partial) => Promise<void>;
 }
 
 /**
- * Answers one request: with a value, the promise of one, or an async generator that yields partial replies and returns the
- * last one. A handler that throws gives no reply of its own; see option `onError`.
+ * Answers one request with a value, a promise, or an async generator that yields partial replies and returns the last one. If a handler throws,
+ * it gives no reply; see option `onError`.
  */
 export type Handler<Request, Partial, Reply> = (
   request: Request,
   context: HandlerContext<Partial>,
 ) => Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>;
 
-/** The last reply of a handler that deals in frames; nothing, or no frame, is sent as one empty frame. */
-// oxlint-disable-next-line typescript/no-invalid-void-type -- a function without return statement is a handler too
+/** The last reply of a handler of frames. Nothing, or no frames, is sent as one empty frame. */
+// oxlint-disable-next-line typescript/no-invalid-void-type -- a function without a return statement is a handler too
 export type FrameReply = BodyInput | undefined | void;
 
-/** A request to a service with a name, as its handler sees it. */
+/** A request to a named service, as its handler sees it. */
 export interface NamedRequest {
   readonly service: string;
-  /** At least one frame. Large ones share memory with the socket: not to be written to. */
+  /** At least one frame. Large ones share memory with the socket: do not modify them. */
   readonly body: Buffer[];
 }
 
 /** A request to a typed service. */
 export interface TypedRequest<S extends Service> extends NamedRequest {
-  /** What the schema made of the body. */
+  /** The schema's output for the body. */
   readonly input: ServiceRequest<S>;
 }
 
-/** What answers requests to a service: frames for one that is just a name, values for a typed one. */
+/** Answers requests to a service: frames for a plain name, values for a typed service. */
 export type NamedHandler<S extends string | Service = string> = S extends Service
   ? Handler<TypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
   : Handler<NamedRequest, BodyInput, FrameReply>;
@@ -62,7 +62,7 @@ export function toFrames(body: FrameReply): Uint8Array[] {
 function toFrame(frame: unknown): Uint8Array {
   if (typeof frame === 'string') return Buffer.from(frame);
   if (frame instanceof Uint8Array) return frame;
-  throw new TypeError(`reply frame is ${describe(frame)}; allowed are string and Uint8Array`);
+  throw new TypeError(`reply frame is ${describe(frame)}; must be a string or Uint8Array`);
 }
 
 function describe(value: unknown): string {
@@ -89,7 +89,7 @@ async function exhaust<Partial, Reply>(
       await partial(value);
     }
   } catch (error) {
-    // It stands at a yield: its finally blocks have a right to run. Once it has thrown itself, this does nothing.
+    // The generator is suspended at a yield: its finally blocks must run. No effect if it has thrown.
     await generator.return(undefined as Reply);
     throw error;
   }

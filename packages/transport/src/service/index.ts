@@ -1,4 +1,4 @@
-/** What applications write and ask, below all roles: handlers and their runs, typed services at either end. No protocol. */
+/** What applications write and call, below all roles: handlers and their runs, typed services on both sides. Knows no protocol. */
 export type {
   FrameHandler,
   FrameReply,

@@ -1,4 +1,4 @@
-/** Typed services at the caller: values in, values out, refusals as errors. The words are those of `@proj/frames/service`. */
+/** Typed services on the calling side: values in, values out, failures as errors. The codes are those of `@proj/frames/service`. */
 import type {
   Service,
   ServicePartial,
@@ -9,7 +9,7 @@ import type {
 } from '@proj/frames/service';
 import { ProjError } from '../errors.js';
 
-/** The body of a request. Rejects with `REJECTED` for a value that the service's schema refuses: nothing was sent then. */
+/** The body of a request. Rejects with `REJECTED`, without sending anything, if the service's schema rejects the value. */
 export async function toRequestBody<S extends Service>(
   service: S,
   input: ServiceRequestInput<S>,
@@ -17,14 +17,14 @@ export async function toRequestBody<S extends Service>(
   return valueOf(await service.encodeRequest(input));
 }
 
-/** The value of a reply. Rejects with `REJECTED` for an error reply, with `PROTOCOL_REMOTE` for one that the schema refuses. */
+/** The value of a reply. Rejects with `REJECTED` for an error reply, and with `PROTOCOL_REMOTE` if the schema rejects it. */
 export async function fromReplyBody<S extends Service>(service: S, body: Uint8Array[]): Promise<ServiceReply<S>> {
   return valueOf(await service.decodeReply(body)) as ServiceReply<S>;
 }
 
 /**
- * The values in the replies to one call; leaving early ends those. Rejects with `PROTOCOL_REMOTE` for a (partial) reply that the schema
- * refuses, with `REJECTED` for an error reply.
+ * The values in the replies to one call; leaving early ends the call. Rejects with `PROTOCOL_REMOTE` if the schema rejects a (partial) reply,
+ * and with `REJECTED` for an error reply.
  */
 export async function* typedReplies<S extends Service>(
   service: S,
@@ -37,7 +37,7 @@ export async function* typedReplies<S extends Service>(
       yield valueOf(await service.decodePartial(value)) as ServicePartial<S>;
     }
   } finally {
-    // Nobody reads what the generator returns any more; it must only end.
+    // Nobody reads the generator's result any more; it must only end.
     await replies.return([]);
   }
 }
@@ -48,8 +48,8 @@ function valueOf<Value>(result: ServiceResult<Value>): Value {
 }
 
 /**
- * Our own request and the worker's refusal both mean that the service did not take the request: `REJECTED`. A reply or a
- * partial one that makes no sense here is the worker's fault: `PROTOCOL_REMOTE`. `details` are the issues, `cause` the refusal.
+ * A request that either side rejects was not accepted by the service: `REJECTED`. An invalid (partial) reply is the worker's fault:
+ * `PROTOCOL_REMOTE`. `details` has the issues, `cause` the refusal.
  */
 function toError(refusal: ServiceRefusal): ProjError {
   const rejected = refusal.origin === 'remote' || refusal.code === 'REQUEST_INVALID';

@@ -1,4 +1,4 @@
-/** Typed services on the serving side: values in, values out, refusals as error replies, worded as in `@proj/frames/service`. */
+/** Typed services on the serving side: values in, values out, failures as error replies, with the codes of `@proj/frames/service`. */
 import { encodeFault } from '@proj/frames/service';
 import type {
   Service,
@@ -22,8 +22,8 @@ type TypedHandler<S extends Service> = (
 ) => ReturnType<Handler<never, ServicePartialInput<S>, ServiceReplyInput<S>>>;
 
 /**
- * A user's handler as a runner calls it, one for each session: typed where there is a service, of frames where there is
- * none. `toRequest` makes what the user gets besides the input.
+ * A user's handler as a runner calls it, one per session: typed if there is a service, otherwise of frames. `toRequest` makes what the user gets
+ * besides the input.
  */
 export function toFrameHandler(
   service: Service | undefined,
@@ -40,9 +40,9 @@ export function toFrameHandler(
 }
 
 /**
- * The frame handler of a typed service. An input that the schema refuses never reaches `handler`. It, a `REJECTED` that
- * the handler throws, and a reply or partial reply that the schema refuses are answered with an error reply; the latter
- * two are faults of the worker and go to `report` as well. Whatever else the handler throws is thrown on.
+ * The frame handler of a typed service. An input that the schema rejects never reaches `handler`. Such an input, a thrown `REJECTED`, and a
+ * (partial) reply that the schema rejects are answered with an error reply. An invalid reply is the worker's fault and also goes to `report`.
+ * Everything else that the handler throws is rethrown.
  */
 function typedHandler<S extends Service>(
   service: S,
@@ -90,7 +90,7 @@ function unfitnessOf(error: unknown): ServiceFault | undefined {
   return typeof cause === 'object' && cause !== null && 'origin' in cause ? (cause as ServiceRefusal) : undefined;
 }
 
-/** The fault that a handler reports by throwing `REJECTED`. Of its details only a list of issues fits on the wire. */
+/** The fault that a handler reports by throwing `REJECTED`. Only a list of issues in its details fits on the wire. */
 function refusalOf(error: unknown): ServiceFault | undefined {
   if (!isProjError(error, 'REJECTED')) return undefined;
   const { message, details } = error;

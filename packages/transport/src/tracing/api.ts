@@ -1,9 +1,9 @@
-/** What we use of `@opentelemetry/api`. Structural, so that no package of ours depends on it: docs/adr/0035. */
+/** The part of `@opentelemetry/api` that we use. Structural, so that no package depends on it: docs/adr/0035. */
 
 /** Attributes of a span or of one of its events. */
 export type TracingAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Trace context on its way to another process: names and values, such as `traceparent` and its 55 characters. */
+/** Trace context for another process: names and values, such as `traceparent` with its 55 characters. */
 export type TracingCarrier = Record<string, string>;
 
 /** A `Context`. */
@@ -50,12 +50,12 @@ export interface TracingApi {
 /** The option `tracing` of a facade, with its defaults filled in. */
 export interface TracingSettings {
   readonly api: TracingApi;
-  /** Whether trace context goes along with what is sent. */
+  /** Whether to send trace context. */
   readonly carry?: boolean | undefined;
 }
 
-/** Span kinds, by the numbers of the API. */
+/** Span kinds, with the API's numbers. */
 export const SPAN_KIND = { server: 1, client: 2, producer: 3, consumer: 4 } as const;
 
-/** The status of a span that failed, by the number of the API. */
+/** The status of a failed span, with the API's number. */
 export const STATUS_ERROR = 2;

@@ -1,4 +1,4 @@
-/** Traces of calls and jobs, for every facade. Knows no protocol; `node:diagnostics_channel` is all it needs of Node. */
+/** Traces of calls and jobs, for every facade. Knows no protocol; uses only `node:diagnostics_channel` of Node. */
 export { carrierInBody, carrierInItems, carrierInJson } from './carrier.js';
 export { encodeTraceItems, toTracedFrames, withoutTraceFrame } from './carrier.js';
 export { serverAttributes, TracedCall, Tracing } from './tracing.js';

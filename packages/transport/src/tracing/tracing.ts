@@ -1,4 +1,7 @@
-/** What facades tell of each call or job: an OpenTelemetry span, events on `node:diagnostics_channel`, or neither at no cost. docs/TRACING.md. */
+/**
+ * What facades report about each call or job: an OpenTelemetry span, events on `node:diagnostics_channel`, or neither at no cost.
+ * docs/TRACING.md.
+ */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { isProjError } from '../errors.js';
@@ -13,16 +16,16 @@ import type {
   TracingTracer,
 } from './api.js';
 
-/** The channels of `node:diagnostics_channel`, by the conventions of `TracingChannel`: `tracing:proj:client.request:start` and so on. */
+/** The channels of `node:diagnostics_channel`, named as in `TracingChannel`: `tracing:proj:client.request:start` and so on. */
 export type TracingChannelName = 'proj:client.request' | 'proj:worker.job' | 'proj:pzq.put' | 'proj:pzq.process';
 
 /** What a subscriber of a channel gets: the same object at each event of one call. */
 export interface TracedMessage {
   /** `mdp`, `ppp`, `nfp`, `emqp` or `pzq`. */
   readonly protocol: string;
-  /** As the span is called: the service, `send` and a queue. */
+  /** The subject of the span's name: the service, or `send` and a queue. */
   readonly name: string;
-  /** By OpenTelemetry's conventions. */
+  /** Attributes by OpenTelemetry's conventions. */
   readonly attributes: TracingAttributes;
   /** From `error` on: why it failed. */
   error?: unknown;
@@ -33,7 +36,7 @@ export interface TracedPlan {
   readonly kind: keyof typeof SPAN_KIND;
   readonly name: string;
   readonly attributes: TracingAttributes;
-  /** Where a peer has sent one: the context of what caused this. */
+  /** The context of the cause, if a peer sent one. */
   readonly carrier?: TracingCarrier | undefined;
 }
 
@@ -42,14 +45,14 @@ type Channel = TracingChannel<string, TracedMessage>;
 const SCOPE = '@proj';
 const nothing = (): void => undefined;
 
-/** Where one facade's calls or jobs begin. */
+/** Begins one facade's calls or jobs. */
 export class Tracing {
   readonly #protocol: string;
   readonly #channel: Channel;
   readonly #api: TracingApi | undefined;
   readonly #tracer: TracingTracer | undefined;
   readonly #carries: boolean;
-  /** Whether the context that peers send is the parent. */
+  /** Whether the context that peers send becomes the parent. */
   readonly #heeds: boolean;
 
   /** `carries`: the default of `tracing.carry`. */
@@ -57,18 +60,18 @@ export class Tracing {
     this.#protocol = protocol;
     this.#channel = tracingChannel<string, TracedMessage>(channel);
     this.#api = settings?.api;
-    // A tracer of the API delegates to the provider that is registered last.
+    // A tracer of the API delegates to the provider registered last.
     this.#tracer = this.#api?.trace.getTracer(SCOPE);
     this.#carries = settings !== undefined && (settings.carry ?? carries);
     this.#heeds = settings?.carry !== false;
   }
 
-  /** Whether anybody looks. Ask this before {@link begin}: the answer no costs a comparison, and nothing is made for nobody. */
+  /** Whether anybody is listening. Check this before {@link begin}: if not, it costs one comparison and nothing is allocated. */
   get isOn(): boolean {
     return this.#api !== undefined || this.#channel.hasSubscribers;
   }
 
-  /** Begins a call. It must be run, once, and ended. */
+  /** Begins a call. Run it once, and end it. */
   begin({ kind, name, attributes, carrier }: TracedPlan): TracedCall {
     const message = { protocol: this.#protocol, name, attributes };
     const api = this.#api;
@@ -80,7 +83,7 @@ export class Tracing {
     return new TracedCall(this.#channel, message, { api, span, context, carries: this.#carries });
   }
 
-  /** Runs a call from its beginning to its end. */
+  /** Runs a call from beginning to end. */
   async trace<Result>(plan: TracedPlan, run: (call: TracedCall) => Promise<Result>): Promise<Result> {
     const call = this.begin(plan);
     try {
@@ -93,7 +96,7 @@ export class Tracing {
     }
   }
 
-  /** The same for replies that are read one by one. It begins with the first read; a reader that leaves ends it. */
+  /** The same for replies that are read one by one. Begins with the first read; ends if the reader leaves. */
   async *traceAll<Item, Result>(
     plan: TracedPlan,
     run: (call: TracedCall) => AsyncGenerator<Item, Result, undefined>,
@@ -121,7 +124,7 @@ interface TracedSpan {
   readonly carries: boolean;
 }
 
-/** A call or job that somebody looks at. Its first end counts. */
+/** A call or job that somebody observes. Only its first end counts. */
 export class TracedCall {
   readonly #channel: Channel;
   readonly #message: TracedMessage;
@@ -140,12 +143,12 @@ export class TracedCall {
     return this.#isOver;
   }
 
-  /** The OpenTelemetry context with its span, for whatever belongs to this call; `undefined` without OpenTelemetry. */
+  /** The OpenTelemetry context with its span, for everything that belongs to this call; `undefined` without OpenTelemetry. */
   get context(): TracingContext | undefined {
     return this.#traced?.context;
   }
 
-  /** Its context for a peer; `undefined` where none is to go along. */
+  /** Its context for a peer; `undefined` if none should be sent. */
   get carrier(): TracingCarrier | undefined {
     if (this.#traced?.carries !== true) return undefined;
     const carrier: TracingCarrier = {};
@@ -153,7 +156,7 @@ export class TracedCall {
     return carrier;
   }
 
-  /** Runs the part of it that is synchronous, or begins there, in its context. Once. */
+  /** Runs its synchronous part, or its beginning, in its context. Once. */
   run<Result>(run: () => Result): Result {
     const { start, end } = this.#channel;
     const publish = (): Result => start.runStores(this.#message, run);
@@ -169,22 +172,22 @@ export class TracedCall {
     return this.#traced === undefined ? run() : this.#traced.api.context.with(this.#traced.context, run);
   }
 
-  /** Something happened meanwhile. */
+  /** Records an event. */
   event(name: string, attributes?: TracingAttributes): void {
     if (!this.#isOver) this.#traced?.span.addEvent(name, attributes);
   }
 
-  /** It goes out: the second and later times are events. */
+  /** It is sent; the second and later times are events. */
   sent(): void {
     if (++this.#sends > 1) this.event('resend', { send: this.#sends });
   }
 
-  /** A fact that was not known at first. */
+  /** Adds an attribute that was not known at first. */
   set(name: string, value: string | number | boolean): void {
     this.#traced?.span.setAttribute(name, value);
   }
 
-  /** It has ended well. */
+  /** It succeeded. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -192,7 +195,7 @@ export class TracedCall {
     this.#settled();
   }
 
-  /** It has failed, or was given up. */
+  /** It failed or was given up. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -216,13 +219,13 @@ export class TracedCall {
   }
 }
 
-/** Attributes that name the server, where there is only one: `server.address` and `server.port`. */
+/** Attributes that name the server, if there is only one: `server.address` and `server.port`. */
 export function serverAttributes(endpoints: readonly string[]): TracingAttributes {
   const [, address, port] = /^\w+:\/\/(.+):(\d+)$/.exec(endpoints.length === 1 ? (endpoints[0] as string) : '') ?? [];
   return address === undefined ? {} : { 'server.address': address, 'server.port': Number(port) };
 }
 
-/** What ended a call: the code of an error of ours, else the name of the error. */
+/** What ended a call: the code of a `ProjError`, otherwise the error's name. */
 function typeOf(error: unknown): string {
   if (isProjError(error)) return error.code;
   return error instanceof Error ? error.name : '_OTHER';

@@ -1,11 +1,11 @@
-/** A clock that moves by itself, as fast as the machine can run what happens. */
+/** A clock that advances by itself, as fast as the machine can process events. */
 import { ManualClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { macrotask } from './turn.js';
 
 /**
- * Jumps from timer to timer, giving promises their turn in between, and rests while none is armed. For code that cannot be
- * asked to advance a clock, such as a compliance suite; code that waits for real events sees hours pass.
+ * Jumps from timer to timer, lets promises run in between, and stops while none is armed. For code that cannot advance a clock, such as a
+ * compliance suite. Code that waits for real events sees hours pass.
  */
 export class AutoClock implements Clock {
   readonly #clock = new ManualClock();

@@ -1,4 +1,4 @@
-/** A connection between a socket that connected and one that was bound: two pipes, and an end for each socket to hold. */
+/** A connection between a connecting socket and a bound one: two pipes, with an end for each socket. */
 import type { Clock, Timer } from '@proj/heartbeat';
 import type { CurveOptions, Peer } from '../port.js';
 import type { VirtualWire } from './virtual-wire.js';
@@ -9,27 +9,27 @@ import type { Process } from './process.js';
 /** The socket at either end, as a connection needs it. */
 export interface ConnectionOwner {
   readonly process: Process;
-  /** Messages that may be on their way from this socket, per connection. */
+  /** Limit of messages in flight from this socket, per connection. */
   readonly highWaterMark: number;
   /** Its CURVE identity, and what it requires of the other side. */
   readonly curve: CurveOptions | undefined;
-  /** Messages that may be on their way to it. */
+  /** Limit of messages in flight to it. */
   readonly receiveHighWaterMark: number;
-  /** ZMTP heartbeats of this side; an interval of 0 switches them off. */
+  /** ZMTP heartbeats of this side; an interval of 0 turns them off. */
   readonly connectionHeartbeatMs: number;
   readonly connectionTimeoutMs: number;
-  /** False until the socket is started: what arrives waits. A closing socket reads on, to learn how its connections fare. */
+  /** False until the socket is started: arrived messages wait. A closing socket keeps reading, to learn what happens to its connections. */
   readonly reading: boolean;
   onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void;
-  /** The connection is over; called once, and not for an end that its own owner closed. */
+  /** The connection has ended. Called once, but not if the owner closed its own end. */
   onConnectionLost(end: ConnectionEnd): void;
-  /** The pipe away from this end was full and has room again. */
+  /** The outgoing pipe was full and has room again. */
   onRoom(end: ConnectionEnd): void;
 }
 
 /** Where a socket puts its messages: a connection, or an endpoint it connects to. */
 export interface MessageTarget {
-  /** False when there is no room; the owner's `onRoom` tells when there is. */
+  /** False if there is no room; the owner's `onRoom` reports when there is. */
   send(frames: readonly Uint8Array[]): boolean;
 }
 
@@ -51,13 +51,13 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
     this.#establishedAt = clock.now();
   }
 
-  /** @internal Completes construction: the two ends of a connection need each other's pipes. */
+  /** @internal Completes construction: the two ends need each other's pipes. */
   attach(incoming: VirtualPipe, outgoing: VirtualPipe): void {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
   }
 
-  /** The peer with the key it has proved to have, if there is one. */
+  /** The peer, with its proven key if any. */
   identified(peer: Peer): Peer {
     const { curve } = this.connection.across(this).owner;
     return curve?.role === 'client' ? { ...peer, publicKey: curve.keys.publicKey } : peer;
@@ -75,7 +75,7 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
     return this.#outgoing?.send(frames) ?? false;
   }
 
-  /** Closes in good order: sent messages arrive, then the other side learns of the end. */
+  /** Closes in order: sent messages arrive, then the other side learns of the end. */
   close(): void {
     this.#shut();
     this.#outgoing?.finish();
@@ -87,26 +87,26 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
     this.#outgoing?.sever();
   }
 
-  /** The line breaks: both sides lose messages that are under way, and learn of it in due course. */
+  /** The line breaks: both sides lose messages in flight, and learn of it in due course. */
   breakLine(): void {
     this.#outgoing?.sever();
     this.#incoming?.sever();
   }
 
-  /** The machine is gone without a word: the other side has only its heartbeats to find out by. */
+  /** The machine vanishes silently: the other side has only its heartbeats to notice. */
   vanish(): void {
     this.#shut();
     this.#outgoing?.discard();
   }
 
-  /** Lets messages held up by this side's process or socket through. */
+  /** Lets messages through that this side's process or socket held up. */
   wake(): void {
     this.#incoming?.kick();
   }
 
   /**
-   * The other side has fallen silent, or speaks again. ZMTP heartbeats notice silence one timeout after the first ping that
-   * gets no answer; the connection is then cut from this side.
+   * The other side has gone silent, or is back. ZMTP heartbeats notice silence one timeout after the first unanswered ping; then this side cuts
+   * the connection.
    */
   watch(silent: boolean): void {
     if (!silent) {
@@ -143,9 +143,9 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
 
 /** Both ends, for the network's faults. */
 export class VirtualConnection {
-  /** The end of the socket that connected. */
+  /** The end of the connecting socket. */
   readonly active: ConnectionEnd;
-  /** The end of the socket that was bound. */
+  /** The end of the bound socket. */
   readonly passive: ConnectionEnd;
   readonly link: VirtualWire;
 
@@ -155,7 +155,7 @@ export class VirtualConnection {
     this.active = new ConnectionEnd(active, this, clock);
     this.passive = new ConnectionEnd(passive, this, clock);
     const toPassive = pipe(world, this.active, this.passive, passive.receiveHighWaterMark);
-    // A bound socket's queue for a peer is lost with the connection, so its own mark can count as part of the pipe.
+    // A bound socket's queue for a peer is lost with the connection, so its high-water mark can count as part of the pipe.
     const toActive = pipe(world, this.passive, this.active, passive.highWaterMark + active.receiveHighWaterMark);
     this.active.attach(toActive, toPassive);
     this.passive.attach(toPassive, toActive);
@@ -171,7 +171,7 @@ export class VirtualConnection {
     return !this.active.open && !this.passive.open;
   }
 
-  /** Tells both ends whether they can still hear each other, and lets waiting messages through. */
+  /** Tells both ends whether they can still reach each other, and lets waiting messages through. */
   refresh(): void {
     watch(this.active, this.passive, this.link);
     watch(this.passive, this.active, this.link);
@@ -186,7 +186,7 @@ function pipe(world: PipeWorld, from: ConnectionEnd, to: ConnectionEnd, capacity
   });
 }
 
-/** A process that does not run itself measures nothing; when it runs again it starts to listen anew. */
+/** A process that is stopped measures nothing; when it resumes, it starts listening anew. */
 function watch(observer: ConnectionEnd, other: ConnectionEnd, link: VirtualWire): void {
   const listening = observer.owner.process.state === 'running';
   observer.watch(listening && (link.partitioned || other.owner.process.state !== 'running'));

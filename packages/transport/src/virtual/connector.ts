@@ -1,4 +1,4 @@
-/** An endpoint that a socket connects to: in the background, and again whenever the connection ends. */
+/** An endpoint that a socket connects to, in the background and again whenever the connection ends. */
 import type { Timer } from '@proj/heartbeat';
 import { Fifo } from '../fifo.js';
 import type { CurveOptions, HandshakeRefusal } from '../port.js';
@@ -14,19 +14,19 @@ export interface ConnectorOwner extends ConnectionOwner {
   /** The routing id to announce. */
   readonly routingId: Uint8Array | undefined;
   readonly curve: CurveOptions | undefined;
-  /** A handshake failed; `undefined` when this side does not notice. */
+  /** A handshake failed; `undefined` if this side does not notice. */
   onRefused(refusal: HandshakeRefusal | undefined): void;
   /** As `PortListener.onConnection`. */
   onConnection(reason: string | undefined): void;
-  /** The connection stands, and what had waited for it is under way. */
+  /** The connection is established, and the waiting messages are under way. */
   onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
 
-/** One endpoint, at most one connection at a time, and the messages that wait for it. */
+/** One endpoint: at most one connection at a time, and the messages that wait for it. */
 export class VirtualConnector implements MessageTarget {
   readonly #owner: ConnectorOwner;
   readonly #endpoint: string;
-  /** Taken over by the transport and on no connection yet; like libzmq's pipe it survives the loss of a connection. */
+  /** Taken by the transport but not on a connection yet; like libzmq's pipe, it survives the loss of a connection. */
   readonly #queue = new Fifo<readonly Uint8Array[]>();
   #end: ConnectionEnd | undefined;
   #attempt: Timer | undefined;
@@ -51,7 +51,7 @@ export class VirtualConnector implements MessageTarget {
     return true;
   }
 
-  /** Sends waiting messages while they fit; true when there is room for more. */
+  /** Sends waiting messages while they fit; true if there is room for more. */
   flush(): boolean {
     for (let next = this.#queue.peek(); next !== undefined && this.#end?.send(next) === true; next = this.#queue.peek())
       this.#queue.shift();
@@ -68,7 +68,7 @@ export class VirtualConnector implements MessageTarget {
     this.#end?.wake();
   }
 
-  /** Resolves when everything is on its way, or at the deadline. */
+  /** Resolves when everything has been sent, or at the deadline. */
   handOver(deadline: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#owner.process.clock.at(deadline, resolve);
@@ -80,7 +80,7 @@ export class VirtualConnector implements MessageTarget {
     });
   }
 
-  /** Gives up its connection and the endpoint. */
+  /** Drops its connection and the endpoint. */
   disconnect(farewell: Farewell): void {
     this.#attempt?.cancel();
     if (this.#end === undefined) return;
@@ -134,7 +134,7 @@ export class VirtualConnector implements MessageTarget {
   }
 }
 
-/** Publishers talk to subscribers only, as the handshake of ZMTP has it. */
+/** Publishers talk only to subscribers, as in ZMTP's handshake. */
 function isMatch(active: SocketKind, passive: SocketKind): boolean {
   const pubSub = [active, passive].filter((kind) => kind === 'publisher' || kind === 'subscriber');
   return pubSub.length === 0 || (pubSub.length === 2 && active !== passive);

@@ -1,7 +1,7 @@
-/** What becomes of a handshake between two sockets in memory: nothing is encrypted, and keys are compared by value. */
+/** The outcome of a handshake between two in-memory sockets: nothing is encrypted, and keys are compared by value. */
 import type { CurveOptions, HandshakeRefusal } from '../port.js';
 
-/** What the two sides of a failed handshake are told; a side without CURVE notices nothing. */
+/** What the two sides of a failed handshake learn; a side without CURVE notices nothing. */
 export interface FailedHandshake {
   readonly active: HandshakeRefusal | undefined;
   readonly passive: HandshakeRefusal | undefined;
@@ -9,7 +9,7 @@ export interface FailedHandshake {
 
 type Curve = CurveOptions | undefined;
 
-/** `undefined` when the side that connects (active) and the one that is bound (passive) may talk. Asks `authorize` once. */
+/** `undefined` if the connecting side (active) and the bound one (passive) may talk. Calls `authorize` once. */
 export function shakeHands(active: Curve, passive: Curve): FailedHandshake | undefined {
   if (active === undefined && passive === undefined) return undefined;
   if (active?.role === 'client' && passive?.role === 'server') return meet(active, passive, 'client');

@@ -1,4 +1,4 @@
-/** A DEALER: each message goes to the next connection or endpoint with room, in turn; messages from all of them are read. */
+/** A DEALER: each message goes to the next connection or endpoint with room, in turn; it receives from all of them. */
 import type { Timer } from '@proj/heartbeat';
 import type { SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
@@ -14,7 +14,7 @@ interface Attempt {
   readonly timer: Timer;
 }
 
-/** Usually connects to one endpoint. When bound, it distributes messages among the peers that connect. */
+/** Usually connects to one endpoint. If bound, it distributes messages among the peers that connect. */
 export class VirtualDealer extends VirtualPort {
   readonly socket = 'dealer';
   /** Those that may have room, in the order of their turns. */
@@ -42,7 +42,7 @@ export class VirtualDealer extends VirtualPort {
 
   protected onLost(end: ConnectionEnd, connector: VirtualConnector | undefined): void {
     this.#turns.delete(end);
-    // As libzmq: a socket that is bound is not told.
+    // As in libzmq: a bound socket is not notified.
     if (connector !== undefined) this.reportGone(ROUTER_PEER);
   }
 

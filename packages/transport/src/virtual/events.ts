@@ -1,12 +1,12 @@
 /** What a virtual network reports to its observer: for traces, checkers and tests of faults. */
 import type { Peer } from '../port.js';
 
-/** What kinds of sockets there are. */
+/** The kinds of sockets. */
 export type SocketKind = 'router' | 'dealer' | 'publisher' | 'subscriber';
 
 /** A message as one of the two sockets saw it. */
 export interface MessageEvent {
-  /** `sent`: given to the socket. `delivered`: handed to the listener. `undeliverable`, `rejected`: as the listener heard of it. */
+  /** `sent`: given to the socket. `delivered`: handed to the listener. `undeliverable`, `rejected`: as reported to the listener. */
   readonly kind: 'sent' | 'delivered' | 'undeliverable' | 'rejected';
   /** The process whose socket it is. */
   readonly process: string;
@@ -18,7 +18,7 @@ export interface MessageEvent {
   readonly frames: readonly Uint8Array[];
 }
 
-/** A connection came up or was noticed to be over, seen from the router. */
+/** A connection was established, or its end was noticed, as seen by the router. */
 export interface ConnectionEvent {
   readonly kind: 'connected' | 'disconnected';
   /** The router's process. */
@@ -26,11 +26,11 @@ export interface ConnectionEvent {
   /** The process at the other end. */
   readonly client: string;
   readonly peer: Peer;
-  /** The routing id was in use: nothing of this connection will ever be heard. */
+  /** The routing id was in use: nothing from this connection will ever be received. */
   readonly mute: boolean;
 }
 
-/** A fault was injected, or messages fell to one. */
+/** A fault was injected, or messages were lost to one. */
 export type FaultEvent =
   | { readonly kind: 'crashed' | 'paused' | 'resumed'; readonly process: string }
   | { readonly kind: 'slowed'; readonly process: string; readonly maxMs: number }

@@ -1,6 +1,6 @@
 /**
- * ZeroMQ without sockets and without waiting: a network in memory whose time you move and whose faults you choose. What
- * runs on `@proj/transport/zmq` runs on it unchanged, deterministically, as often as you like.
+ * ZeroMQ without sockets and without waiting: an in-memory network whose time you control and whose faults you choose. Whatever runs on
+ * `@proj/transport/zmq` runs on it unchanged, deterministically, as often as you like.
  *
  * ```ts
  * const network = new VirtualNetwork({ seed: 7 });
@@ -11,9 +11,9 @@
  * const reply = await settle(network.clock, client.request('echo', ['hi'])); // virtual seconds, real microseconds
  * ```
  *
- * It has ZeroMQ's faults, not those of a datagram network: a pipe delivers in order and loses nothing until the connection
- * ends, and then a suffix; a peer that does not read fills its pipe; dealers reconnect silently and keep what they have
- * not sent; a restarted router knows nobody; a routing id may come back on a new connection.
+ * It has ZeroMQ's faults, not those of a datagram network. A pipe delivers in order and loses nothing until the connection ends, and then a
+ * suffix. A peer that does not read fills its pipe. Dealers reconnect silently and keep unsent messages. A restarted router knows nobody. A
+ * routing id may return on a new connection.
  */
 export { AutoClock } from './auto-clock.js';
 export type { ConnectionEvent, FaultEvent, MessageEvent, NetworkEvent } from './events.js';

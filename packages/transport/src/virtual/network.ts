@@ -1,4 +1,4 @@
-/** The network in memory: processes, the links between them, and the faults a test injects. */
+/** The in-memory network: processes, the links between them, and the faults that a test injects. */
 import { ManualClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import type { Engine } from '../engine/engine.js';
@@ -15,26 +15,26 @@ import { VirtualTransport } from './transport.js';
 
 /** Settings of a {@link VirtualNetwork}; all optional. */
 export interface VirtualNetworkOptions<Time extends Clock = ManualClock> {
-  /** Where all chance comes from; default 1. The same seed and the same calls give the same run. */
+  /** The source of all randomness; default 1. The same seed and the same calls give the same run. */
   readonly seed?: number | string;
-  /** The time everything runs in; default a new `ManualClock`. An `AutoClock` needs no advancing. */
+  /** The clock that everything runs on; default a new `ManualClock`. An `AutoClock` needs no advancing. */
   readonly clock?: Time;
-  /** Timing of every link that is not given its own; default 1 ms and no jitter. */
+  /** Timing of links without their own settings; default 1 ms and no jitter. */
   readonly timing?: Partial<LinkTiming>;
-  /** A socket that connects tries again after one to two times this; default 100 ms, as libzmq. */
+  /** A connecting socket retries after one to two times this; default 100 ms, as libzmq. */
   readonly reconnectIntervalMs?: number;
   /**
-   * Whether sockets are told of lost connections (`onPeerGone`), as with libzmq's disconnect message; default true. Code
-   * must work without, since not every build of libzmq has it.
+   * Whether sockets learn of lost connections (`onPeerGone`), as with libzmq's disconnect message; default true. Code must work without it,
+   * because not every build of libzmq has it.
    */
   readonly disconnectNotices?: boolean;
   /** Called with the engine after each step of any driver; default: the engine checks its own invariants. */
   readonly probe?: (engine: Engine<never, unknown>, transport: VirtualTransport) => void;
-  /** Called with whatever happens, in order. */
+  /** Called with everything that happens, in order. */
   readonly observe?: (event: NetworkEvent) => void;
 }
 
-/** A process, or the name of one: links belong to names, so that a restarted process finds its links as they were. */
+/** A process, or its name. Links belong to names, so a restarted process keeps its links. */
 export type ProcessName = string | VirtualTransport;
 
 /** An in-memory ZeroMQ: transports of one network reach each other by endpoint. See the module's introduction. */
@@ -60,8 +60,8 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
   }
 
   /**
-   * A new process, and the transport through which everything in it talks. A name may be used again after a crash: the
-   * new process starts afresh on the old one's links. Default name: `p1`, `p2` and so on.
+   * A new process, and the transport for everything in it. A name may be reused after a crash: the new process starts afresh on the old one's
+   * links. Default names: `p1`, `p2` and so on.
    */
   transport(name = `p${this.#started.size + 1}`): VirtualTransport {
     const incarnation = (this.#started.get(name) ?? 0) + 1;
@@ -76,9 +76,8 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
   }
 
   /**
-   * The process dies as by SIGKILL: its timers never fire again, its sockets are gone, a random part of what it had sent
-   * still arrives. Peers learn of it from the operating system; with `silent` (power failure, cable pulled) only from
-   * their ZMTP heartbeats.
+   * Kills the process, as SIGKILL does: its timers never fire again, its sockets are gone, and a random part of what it had sent still arrives.
+   * Peers learn of it from the operating system; with `silent` (power failure, cable pulled) only from their ZMTP heartbeats.
    */
   crash(transport: VirtualTransport, options: { readonly silent?: boolean } = {}): void {
     if (!this.#process(transport).crash(options.silent ?? false)) return;
@@ -86,14 +85,14 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
     this.#refresh();
   }
 
-  /** The process stops as by SIGSTOP: it neither reads nor sends nor wakes, and its connections stay up for now. */
+  /** Stops the process, as SIGSTOP does: it does not read, send or wake, and its connections stay up for now. */
   pause(transport: VirtualTransport): void {
     if (!this.#process(transport).pause()) return;
     this.#record({ kind: 'paused', process: transport.name });
     this.#refresh();
   }
 
-  /** The process goes on: timers that fell due fire late, and what arrived is read; which comes first is drawn. */
+  /** Resumes the process: overdue timers fire late, and arrived messages are read, in random order. */
   resume(transport: VirtualTransport): void {
     if (!this.#process(transport).resume()) return;
     this.#record({ kind: 'resumed', process: transport.name });
@@ -106,22 +105,22 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
     this.#record({ kind: 'slowed', process: transport.name, maxMs });
   }
 
-  /** Sets how long messages between two processes take from now on. What is not given becomes the network's default. */
+  /** Sets the delay of messages between two processes from now on. Omitted fields get the network's defaults. */
   setTiming(a: ProcessName, b: ProcessName, timing: Partial<LinkTiming> = {}): void {
     this.#link(nameOf(a), nameOf(b)).timing = { ...this.#timing, ...timing };
   }
 
-  /** Nothing passes between the two until `heal`: messages wait, connections stay until ZMTP heartbeats give them up. */
+  /** Blocks everything between the two until `heal`: messages wait, connections stay until ZMTP heartbeats give them up. */
   partition(a: ProcessName, b: ProcessName): void {
     this.#setPartitioned(a, b, true);
   }
 
-  /** Ends a partition: what waited arrives at once, in order, unless its connection was given up meanwhile. */
+  /** Ends a partition: waiting messages arrive at once, in order, unless their connection was given up meanwhile. */
   heal(a: ProcessName, b: ProcessName): void {
     this.#setPartitioned(a, b, false);
   }
 
-  /** Breaks every connection between the two. Each direction loses a random suffix of its messages under way. They may reconnect. */
+  /** Breaks every connection between the two. Each direction loses a random suffix of its messages in flight. They may reconnect. */
   cut(a: ProcessName, b: ProcessName): void {
     const link = this.#link(nameOf(a), nameOf(b));
     this.#record({ kind: 'cut', between: [nameOf(a), nameOf(b)] });

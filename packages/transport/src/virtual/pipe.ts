@@ -1,18 +1,18 @@
 /**
- * One direction of a connection, as ZeroMQ gives it: messages arrive whole, in order and once, until the connection ends;
- * what is then still under way is lost from some point on. Nothing in the middle is ever missing or swapped.
+ * One direction of a connection with ZeroMQ's guarantees: messages arrive whole, in order and once, until the connection ends; then those still
+ * in flight are lost from some point on. Nothing in the middle is ever missing or swapped.
  */
 import type { Clock, Timer } from '@proj/heartbeat';
 import type { VirtualWire } from './virtual-wire.js';
 import type { SeededRandom } from './random.js';
 
-/** Who reads a pipe. */
+/** The reader of a pipe. */
 export interface PipeReader {
-  /** False while the reading process is paused or its socket was not started: messages wait in the pipe. */
+  /** False while the reading process is paused or its socket is not started: messages wait in the pipe. */
   readonly ready: boolean;
   /** The next message. */
   onMessage(frames: readonly Uint8Array[]): void;
-  /** The other side is gone and everything that survived has been delivered. */
+  /** The other side is gone and everything that survived was delivered. */
   onEnd(): void;
 }
 
@@ -27,11 +27,11 @@ export interface PipeWorld {
   readonly clock: Clock;
   readonly link: VirtualWire;
   readonly random: SeededRandom;
-  /** Told how many messages fell victim to the end of a connection. */
+  /** Called with the number of messages lost to the end of a connection. */
   readonly onLost: (messages: number) => void;
 }
 
-/** A bounded queue of messages under way. */
+/** A bounded queue of messages in flight. */
 export class VirtualPipe {
   readonly #world: PipeWorld;
   readonly #reader: PipeReader;
@@ -50,7 +50,7 @@ export class VirtualPipe {
     this.#onRoom = onRoom;
   }
 
-  /** Sends a message off; false when the pipe is full. After the end messages vanish, as on a dying TCP connection. */
+  /** Sends a message; false if the pipe is full. After the end messages vanish, as on a dying TCP connection. */
   send(frames: readonly Uint8Array[]): boolean {
     if (this.#state !== 'open') return true;
     if (this.#parcels.length >= this.#capacity) return false;
@@ -58,14 +58,14 @@ export class VirtualPipe {
     return true;
   }
 
-  /** The sender closed in good order: everything sent before arrives, then the end. */
+  /** The sender closed in order: everything sent before arrives, then the end. */
   finish(): void {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
     this.#push(undefined);
   }
 
-  /** The connection broke: a suffix of the messages under way, of a length drawn from the seed, is lost. */
+  /** The connection broke: a random suffix of the messages in flight is lost. */
   sever(): void {
     if (this.#state !== 'open') return;
     const kept = this.#world.random.below(this.#parcels.length + 1);
@@ -76,7 +76,7 @@ export class VirtualPipe {
     this.kick();
   }
 
-  /** The reader is gone: whatever is or will be under way vanishes. */
+  /** The reader is gone: everything in flight vanishes, now and later. */
   discard(): void {
     this.#state = 'ended';
     this.#lose(0);

@@ -1,4 +1,4 @@
-/** What virtual routers and dealers share: binding, connecting, limits on received messages, the outbox, the end. */
+/** What virtual routers and dealers share: binding, connecting, limits on received messages, outbox, closing. */
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
@@ -18,7 +18,7 @@ import type { BoundSide, Farewell, Hub } from './hub.js';
 import type { Process } from './process.js';
 import { VirtualSocket } from './socket.js';
 
-/** Base of the two socket kinds. */
+/** Base of both socket kinds. */
 export abstract class VirtualPort extends VirtualSocket<PortListener> implements SocketPort, BoundSide {
   protected readonly outbox: Outbox;
   /** One per endpoint this socket connects to. */
@@ -45,13 +45,13 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
   }
 
   abstract onRoom(end: ConnectionEnd): void;
-  /** A connection that a connector has made, to a peer that announces this routing id. */
+  /** A connection made by a connector, to a peer that announces this routing id. */
   abstract onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
-  /** A connection that came to a bound endpoint. */
+  /** A connection accepted at a bound endpoint. */
   protected abstract onAccepted(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
-  /** A connection is over; `connector` is whose it was, if it was made from here. */
+  /** A connection has ended; `connector` made it, if it was made from here. */
   protected abstract onLost(end: ConnectionEnd, connector: VirtualConnector | undefined): void;
-  /** The peer at the other end, as this socket names it; `undefined` when the listener must not hear of it. */
+  /** The peer at the other end, as this socket names it; `undefined` to hide it from the listener. */
   protected abstract peerOf(end: ConnectionEnd): Peer | undefined;
   protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
 
@@ -153,7 +153,7 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
     this.disconnect(silent ? 'vanish' : 'abort');
   }
 
-  /** Whose connection this is, if it was made from here. */
+  /** The connector that made this connection, if any. */
   protected connectorOf(end: ConnectionEnd): VirtualConnector | undefined {
     return this.connectors.find((connector) => connector.end === end);
   }
@@ -168,7 +168,7 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
     this.accepted.clear();
   }
 
-  /** The peer's connection ended. Where that is not noticed, the next attempt to send to it finds out. */
+  /** The peer's connection has ended. If that goes unnoticed, the next attempt to send to it finds out. */
   protected reportGone(peer: Peer): void {
     if (!this.hub.disconnectNotices || this.closing !== undefined) return;
     this.outbox.forget(peer);
@@ -182,7 +182,7 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
     else {
       const deadline = this.process.clock.now() + lingerMs;
       await this.outbox.close(deadline);
-      // Who connects goes on trying while it lingers.
+      // A connecting socket keeps trying while it lingers.
       await Promise.all(this.connectors.map((connector) => connector.handOver(deadline)));
     }
     this.disconnect(lingerMs === 0 ? 'abort' : 'close');

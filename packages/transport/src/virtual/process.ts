@@ -6,11 +6,11 @@ import type { SeededRandom } from './random.js';
 /** The state of a process: running, paused as by SIGSTOP, or dead as by SIGKILL. */
 export type ProcessState = 'running' | 'paused' | 'dead';
 
-/** Something a process loses when it dies: its sockets. */
+/** What a process loses when it dies: its sockets. */
 export interface ProcessResource {
-  /** The process died: everything vanishes without a farewell. `silent` means that the peers' machines are told nothing. */
+  /** The process died: everything vanishes without a farewell. `silent`: the peers' machines learn nothing. */
   vanish(silent: boolean): void;
-  /** The process runs again: what arrived meanwhile may be read. */
+  /** The process resumed: messages that arrived meanwhile may be read. */
   wake(): void;
 }
 
@@ -30,14 +30,14 @@ class ProcessTimer implements Timer {
   }
 }
 
-/** The network's clock as one process sees it. Its timers stop and end with the process. */
+/** The network's clock, as one process sees it. Its timers stop and end with the process. */
 export class ProcessClock implements Clock {
   readonly #base: Clock;
   readonly #random: SeededRandom;
   readonly #timers = new Set<ProcessTimer>();
   readonly #overdue = new Set<ProcessTimer>();
   #state: ProcessState = 'running';
-  /** Every timer fires up to this many milliseconds late, drawn from the seed. */
+  /** Every timer fires up to this many milliseconds late, at random. */
   lateMs = 0;
 
   constructor(base: Clock, random: SeededRandom) {
@@ -68,7 +68,7 @@ export class ProcessClock implements Clock {
     this.#state = 'paused';
   }
 
-  /** Lets the timers that fell due meanwhile fire, each in a turn of its own. */
+  /** Fires the timers that fell due meanwhile, each in its own turn. */
   resume(): void {
     this.#state = 'running';
     const now = this.now();
@@ -94,14 +94,14 @@ export class ProcessClock implements Clock {
 /** 2026-01-01T00:00:00Z: where the simulated wall clock starts. */
 const FIRST_WALL_MICROS = 1_767_225_600_000_000;
 
-/** The inside of a process. Users see it as a `VirtualTransport`. */
+/** The inside of a process. Users see a `VirtualTransport`. */
 export class Process {
   readonly name: string;
   readonly clock: ProcessClock;
   readonly entropy: Entropy;
   readonly random: SeededRandom;
   readonly resources = new Set<ProcessResource>();
-  /** Sockets made so far, closed ones included. */
+  /** Number of sockets created, including closed ones. */
   socketsMade = 0;
   #state: ProcessState = 'running';
 
@@ -121,7 +121,7 @@ export class Process {
     return this.#state;
   }
 
-  /** SIGSTOP: false when it was not running. */
+  /** SIGSTOP: false if it was not running. */
   pause(): boolean {
     if (this.#state !== 'running') return false;
     this.#state = 'paused';
@@ -129,7 +129,7 @@ export class Process {
     return true;
   }
 
-  /** SIGCONT: false when it was not paused. Whether timers or messages are served first is drawn from the seed. */
+  /** SIGCONT: false if it was not paused. Whether timers or messages come first is random. */
   resume(): boolean {
     if (this.#state !== 'paused') return false;
     this.#state = 'running';
@@ -140,7 +140,7 @@ export class Process {
     return true;
   }
 
-  /** SIGKILL: false when it was dead already. */
+  /** SIGKILL: false if it was already dead. */
   crash(silent: boolean): boolean {
     if (this.#state === 'dead') return false;
     this.#state = 'dead';

@@ -1,4 +1,4 @@
-/** A PUB: takes subscriptions as messages of ZMTP 3.0, and sends each message to the subscribers that it fits. */
+/** A PUB: receives subscriptions as ZMTP 3.0 messages, and sends each message to the subscribers it matches. */
 import { assertFrames } from '../limits.js';
 import { ROUTER_PEER } from '../port.js';
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '../port.js';
@@ -11,10 +11,10 @@ import { Subscriptions } from './subscriptions.js';
 export class VirtualPublisher extends VirtualSocket<PublisherListener> implements PublisherPort, BoundSide {
   readonly socket = 'publisher';
   readonly #subscribers = new Map<ConnectionEnd, Subscriptions>();
-  /** What all of them ask for. */
+  /** The subscriptions of all of them. */
   readonly #wanted = new Subscriptions();
 
-  /** Subscriptions are bounded by those who ask for them. */
+  /** Subscriptions are bounded by the subscribers. */
   override get receiveHighWaterMark(): number {
     return Infinity;
   }
@@ -24,7 +24,7 @@ export class VirtualPublisher extends VirtualSocket<PublisherListener> implement
   }
 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Peer) => boolean): void {
-    if (this.listener === undefined) throw new Error('publish: the port was not started');
+    if (this.listener === undefined) throw new Error('publish: call start() first');
     assertFrames(frames);
     if (this.process.state === 'dead' || this.closing !== undefined) return;
     this.record('sent', ROUTER_PEER, frames);
@@ -64,7 +64,7 @@ export class VirtualPublisher extends VirtualSocket<PublisherListener> implement
   }
 
   onRoom(): void {
-    // What did not fit is lost.
+    // Messages without room are lost.
   }
 
   onRefused(refusal: HandshakeRefusal | undefined): void {

@@ -1,4 +1,4 @@
-/** Repeatable randomness: everything the virtual network draws comes from one seed. */
+/** Repeatable randomness: everything random in the virtual network derives from one seed. */
 
 /** Hash of a text to 32 bits (FNV-1a over UTF-16 code units), started from `basis`. */
 function hash(text: string, basis: number): number {
@@ -7,7 +7,7 @@ function hash(text: string, basis: number): number {
   return value >>> 0;
 }
 
-/** Rounds after which the seed words have mixed; the figure its author gives for sfc32. */
+/** Rounds after which the seed words have mixed, according to sfc32's author. */
 const WARM_UP_ROUNDS = 15;
 
 /**
@@ -21,7 +21,7 @@ export class SeededRandom {
   #c: number;
   #counter = 1;
 
-  /** Any number or text is a seed; `1` and `'1'` are the same one. */
+  /** Any number or text is a seed; `1` and `'1'` are equal. */
   constructor(seed: number | string) {
     this.seed = String(seed);
     this.#a = hash(this.seed, 0x811c9dc5);
@@ -60,15 +60,15 @@ export class SeededRandom {
     return this.next() < probability;
   }
 
-  /** One of the items. Throws a `RangeError` when there is none. */
+  /** One of the items. Throws a `RangeError` if there is none. */
   pick<Item>(items: readonly Item[]): Item {
     if (items.length === 0) throw new RangeError('pick from an empty list');
     return items[this.below(items.length)] as Item;
   }
 
   /**
-   * A generator of its own for the part named `label`, depending on this one's seed alone: drawing more numbers here, or
-   * adding another part, leaves its sequence as it was.
+   * A separate generator for the part named `label`, depending only on this one's seed: drawing more numbers here, or adding another part, does
+   * not change its sequence.
    */
   fork(label: number | string): SeededRandom {
     return new SeededRandom(`${this.seed}/${label}`);

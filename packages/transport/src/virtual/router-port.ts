@@ -1,4 +1,4 @@
-/** A ROUTER with mandatory routing: many peers by routing id, each with a pipe of its own. */
+/** A ROUTER with mandatory routing: many peers by routing id, each with its own pipe. */
 import type { SendOutcome } from '../outbox.js';
 import type { Peer, PortOptions } from '../port.js';
 import { ConnectionEnd } from './connection.js';
@@ -11,16 +11,16 @@ import type { Process } from './process.js';
 interface Route {
   readonly peer: Peer;
   readonly outlet: MessageTarget;
-  /** The id was taken when it came: libzmq reads and forgets whatever it says, and never promotes it. */
+  /** The id was taken when it connected: libzmq reads and ignores whatever it sends, and never promotes it. */
   readonly mute: boolean;
 }
 
-/** Usually bound; a peer it connects to keeps its route, and so its name, from one connection to the next, as libzmq's pipe does. */
+/** Usually bound. A peer that it connects to keeps its route, and so its name, across connections, as with libzmq's pipe. */
 export class VirtualRouter extends VirtualPort {
   readonly socket = 'router';
-  /** Whom messages can be sent to, by routing id. */
+  /** The routes that messages can be sent to, by routing id. */
   readonly #routes = new Map<string, Route>();
-  /** The route of every connection, mute ones included. */
+  /** The route of every connection, including ignored ones. */
   readonly #routeOf = new Map<ConnectionEnd, Route>();
   /** The routes of peers this socket has connected to. */
   readonly #met = new Map<VirtualConnector, Route>();
@@ -64,7 +64,7 @@ export class VirtualRouter extends VirtualPort {
     if (route === undefined) return;
     this.#routeOf.delete(end);
     this.#record('disconnected', end, route);
-    // As libzmq: what a socket connects to stays its peer, and the end of a connection is not told.
+    // As in libzmq: an endpoint it connects to stays its peer, and the end of a connection is not reported.
     if (route.mute || connector !== undefined) return;
     this.#routes.delete(route.peer.key);
     this.reportGone(route.peer);
@@ -93,7 +93,7 @@ export class VirtualRouter extends VirtualPort {
     if (connector.flush()) this.outbox.resume(peer);
   }
 
-  /** Handover: the old connection is closed, and no notice of it is given. */
+  /** Handover: the old connection is closed without a notification. */
   #drop(old: ConnectionEnd): void {
     const route = this.#routeOf.get(old);
     this.accepted.delete(old);
@@ -108,7 +108,7 @@ export class VirtualRouter extends VirtualPort {
     return { key: String.fromCharCode(...id), id };
   }
 
-  /** As libzmq: a zero byte and a counter that starts at random. */
+  /** As in libzmq: a zero byte and a counter with a random start. */
   #chooseId(): Uint8Array {
     const id = new Uint8Array(5);
     new DataView(id.buffer).setUint32(1, this.#nextId);

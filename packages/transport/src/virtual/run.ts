@@ -1,11 +1,11 @@
-/** Moving virtual time while promises get their turn: how tests wait for something without waiting. */
+/** Advances virtual time while promises run: how tests wait for something without waiting. */
 import type { ManualClock } from '@proj/heartbeat';
 import { macrotask } from './turn.js';
 
-/** More events than this at one instant are a loop that time does not get out of. */
+/** More events than this at one instant are an endless loop. */
 const INSTANT_MAX = 100_000;
 
-/** Returns what fires the next timer and lets all promise continuations run; it throws when time stands still. */
+/** Returns a function that fires the next timer and lets all promise continuations run. It throws if time stands still. */
 function stepper(clock: ManualClock): () => Promise<void> {
   let instant = clock.now();
   let events = 0;
@@ -14,14 +14,14 @@ function stepper(clock: ManualClock): () => Promise<void> {
     events = clock.now() === instant ? events + 1 : 0;
     instant = clock.now();
     if (events > INSTANT_MAX)
-      throw new Error(`time stands still at ${instant} ms: timers that are due at once arm others`);
+      throw new Error(`time stands still at ${instant} ms: timers keep arming others that are due at once`);
     await macrotask();
   };
 }
 
 /**
- * Moves time by `ms`, one event after the other; after each, all promise continuations it made ready run. Deterministic as
- * long as nothing awaits real input or output. Throws when timers that are due at once arm each other without end.
+ * Advances time by `ms`, event by event; after each, all ready promise continuations run. Deterministic unless something awaits real input or
+ * output. Throws if timers that are due at once keep arming each other.
  */
 export async function advance(clock: ManualClock, ms: number): Promise<void> {
   const until = clock.now() + ms;
@@ -32,8 +32,8 @@ export async function advance(clock: ManualClock, ms: number): Promise<void> {
 }
 
 /**
- * Moves time, event by event, until the promise settles, and passes on its outcome. Throws when nothing is left that
- * could happen, or when `limitMs` of virtual time (default 10 minutes) went by: both mean that it waits for ever.
+ * Advances time, event by event, until the promise settles, and returns its outcome. Throws if nothing is left to happen, or after `limitMs` of
+ * virtual time (default 10 minutes): either means that it waits for ever.
  */
 export async function settle<Value>(clock: ManualClock, promise: Promise<Value>, limitMs = 600_000): Promise<Value> {
   const end = clock.now() + limitMs;

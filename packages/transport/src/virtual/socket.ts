@@ -1,4 +1,4 @@
-/** What all virtual sockets have in common: their process, options and number, a listener, and an end. */
+/** What all virtual sockets share: their process, options and number, a listener, and an end. */
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveOptions, Peer, PortOptions } from '../port.js';
@@ -58,7 +58,7 @@ export abstract class VirtualSocket<Listener> implements ProcessResource {
   }
 
   start(listener: Listener): void {
-    if (this.listener !== undefined) throw new Error('a port is started once');
+    if (this.listener !== undefined) throw new Error('start: the port was already started');
     this.listener = listener;
     this.wake();
   }
@@ -73,7 +73,7 @@ export abstract class VirtualSocket<Listener> implements ProcessResource {
   }
 
   protected bindTo(endpoint: string, port: BoundSide): Promise<string> {
-    // A dead process gets no answer to anything.
+    // A dead process gets no answers.
     if (this.process.state === 'dead') return new Promise(() => undefined);
     return new Promise((resolve) => {
       checkEndpoint(endpoint, 'bind');

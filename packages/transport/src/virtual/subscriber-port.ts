@@ -1,4 +1,4 @@
-/** A SUB: tells each publisher it connects to what it asks for, again on every new connection, and reads what fits. */
+/** A SUB: sends its subscriptions to each publisher it connects to, again on every new connection, and reads what matches. */
 import { overLimits } from '../limits.js';
 import { ROUTER_PEER } from '../port.js';
 import type { HandshakeRefusal, SubscriberListener, SubscriberPort } from '../port.js';
@@ -10,7 +10,7 @@ import type { Farewell } from './hub.js';
 import { VirtualSocket } from './socket.js';
 import { subscription, Subscriptions } from './subscriptions.js';
 
-/** Knows no peers: it reads messages of all its publishers alike. */
+/** Does not distinguish peers: it reads messages of all its publishers alike. */
 export class VirtualSubscriber extends VirtualSocket<SubscriberListener> implements SubscriberPort, ConnectorOwner {
   readonly socket = 'subscriber';
   readonly #connectors: VirtualConnector[] = [];
@@ -61,11 +61,11 @@ export class VirtualSubscriber extends VirtualSocket<SubscriberListener> impleme
   }
 
   onRoom(): void {
-    // Publishers take any number of subscriptions.
+    // Publishers accept any number of subscriptions.
   }
 
   onRefused(_refusal: HandshakeRefusal | undefined): void {
-    // Goes on trying.
+    // Keeps trying.
   }
 
   wake(): void {
@@ -77,7 +77,7 @@ export class VirtualSubscriber extends VirtualSocket<SubscriberListener> impleme
     this.#end(silent ? 'vanish' : 'abort');
   }
 
-  /** Where there is no connection yet, all is told once there is one. */
+  /** If there is no connection yet, everything is sent once there is one. */
   #tell(frames: Uint8Array[]): void {
     for (const { end } of this.#connectors) end?.send(frames);
   }

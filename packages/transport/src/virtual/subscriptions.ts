@@ -1,4 +1,4 @@
-/** What one subscriber asks for: prefixes, each as often as it was asked for. */
+/** The subscriptions of one subscriber: prefixes with counts. */
 
 const UNSUBSCRIBE = 0;
 const SUBSCRIBE = 1;
@@ -7,7 +7,7 @@ const SUBSCRIBE = 1;
 export class Subscriptions {
   readonly #prefixes = new Map<string, { readonly bytes: Uint8Array; times: number }>();
 
-  /** The prefixes, each once. */
+  /** The distinct prefixes. */
   *prefixes(): Iterable<Uint8Array> {
     for (const { bytes } of this.#prefixes.values()) yield bytes;
   }
@@ -21,14 +21,14 @@ export class Subscriptions {
     return known === undefined;
   }
 
-  /** True when it is not asked for any more. */
+  /** True if it has no more subscriptions. */
   remove(prefix: Uint8Array): boolean {
     const known = this.#prefixes.get(keyOf(prefix));
     if (known === undefined || --known.times > 0) return false;
     return this.#prefixes.delete(keyOf(prefix));
   }
 
-  /** Whether a prefix begins the first frame. */
+  /** Whether a prefix matches the first frame. */
   fit([topic]: readonly Uint8Array[]): boolean {
     if (topic === undefined) return false;
     for (const { bytes } of this.#prefixes.values())
@@ -36,7 +36,7 @@ export class Subscriptions {
     return false;
   }
 
-  /** Takes what {@link subscription} made: the prefix that is wanted now or not any more, unless nothing has changed. */
+  /** Applies a message made by {@link subscription}; returns the prefix that is new or gone, or nothing if nothing has changed. */
   take([frame]: readonly Uint8Array[]): { readonly prefix: Uint8Array; readonly wanted: boolean } | undefined {
     const prefix = frame?.subarray(1);
     if (prefix === undefined) return undefined;
@@ -46,7 +46,7 @@ export class Subscriptions {
   }
 }
 
-/** The message by which a subscriber asks for a prefix, or takes that back: ZMTP 3.0, section "Publish-subscribe". */
+/** The message with which a subscriber subscribes to a prefix or cancels it: ZMTP 3.0, section "Publish-subscribe". */
 export function subscription(prefix: Uint8Array, wanted: boolean): Uint8Array[] {
   return [Uint8Array.of(wanted ? SUBSCRIBE : UNSUBSCRIBE, ...prefix)];
 }

@@ -1,4 +1,4 @@
-/** One simulated process as its own code sees it: a `Transport` like any other. */
+/** One simulated process, as its own code sees it: a `Transport` like any other. */
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from '../engine/engine.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
@@ -10,8 +10,8 @@ import { VirtualRouter } from './router-port.js';
 import { VirtualSubscriber } from './subscriber-port.js';
 
 /**
- * The transport of one process on a `VirtualNetwork`, made by `network.transport(name)`. Give it as option `transport` to
- * the brokers, workers and clients that live in that process.
+ * The transport of one process on a `VirtualNetwork`, made by `network.transport(name)`. Pass it as option `transport` to the brokers, workers
+ * and clients in that process.
  */
 export class VirtualTransport implements Transport {
   readonly clock: Clock;
@@ -38,12 +38,12 @@ export class VirtualTransport implements Transport {
     return this.#process.state;
   }
 
-  /** Sockets not yet closed. A process that closed all it made has none. */
+  /** Sockets not yet closed. 0 if the process closed all of them. */
   get openPorts(): number {
     return this.#process.resources.size;
   }
 
-  /** Timers armed and not yet fired, those of sockets that try to connect included. */
+  /** Timers armed and not yet fired, including those of connecting sockets. */
   get armedTimers(): number {
     return this.#process.clock.armed;
   }

@@ -1,6 +1,6 @@
-/** The only place of the virtual network that touches the machine's event loop. */
+/** The only place in the virtual network that uses the machine's event loop. */
 
-/** Resolves after every promise continuation that is ready has run, and those it made ready, and so on. */
+/** Resolves after all ready promise continuations have run, including those they made ready. */
 export function macrotask(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

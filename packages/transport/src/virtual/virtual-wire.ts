@@ -1,15 +1,15 @@
-/** What lies between two simulated processes: how long messages take, and whether they pass at all. */
+/** The link between two simulated processes: how long messages take, and whether they pass at all. */
 import type { SeededRandom } from './random.js';
 
-/** How long a message takes from one process to another, in milliseconds. */
+/** Delay of messages from one process to another, in milliseconds. */
 export interface LinkTiming {
-  /** The shortest time; at least 0. */
+  /** The shortest delay; at least 0. */
   readonly latencyMs: number;
-  /** Up to this much is added to each message, drawn from the seed; order within a pipe is kept all the same. */
+  /** A random amount up to this is added to each message; the order within a pipe is kept. */
   readonly jitterMs: number;
 }
 
-/** The state of the line between two processes, shared by all connections between them. */
+/** The state of the link between two processes, shared by all connections between them. */
 export class VirtualWire {
   timing: LinkTiming;
   /** While true, messages wait. */

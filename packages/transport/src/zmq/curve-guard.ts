@@ -10,12 +10,12 @@ const ZMQ_CURVE_PUBLICKEY = 48;
 const ZMQ_CURVE_SECRETKEY = 49;
 const ZMQ_CURVE_SERVERKEY = 50;
 const ZMQ_ZAP_DOMAIN = 55;
-/** Without this option, a socket whose handler is away would admit every client. */
+/** Without this option, a socket without its handler would admit every client. */
 const ZMQ_ZAP_ENFORCE_DOMAIN = 93;
 
-/** Status of ZAP for a client that is not wanted. */
+/** ZAP status for a client that is not authorized. */
 const NOT_ADMITTED = 400;
-/** libzmq gives an endpoint up for good once the other side has refused it; we try again, as after any other failure. */
+/** libzmq gives up an endpoint for good once the other side has refused it; we retry, as after any other failure. */
 const RETRY_MS = 1000;
 /** Events handled before the event loop gets its turn. */
 const EVENTS_PER_TURN = 64;
@@ -29,13 +29,13 @@ export interface GuardedSocket {
   setStringOption(option: number, value: Buffer): void;
 }
 
-/** Who is told; see `PortListener`. */
+/** The callbacks; see `PortListener`. */
 export interface GuardListener {
   onRefused?(refusal: HandshakeRefusal): void;
   onBroken(error: Error): void;
 }
 
-/** Sets the keys when it is made, which is before the first bind or connect. */
+/** Sets the keys at construction, before the first bind or connect. */
 export class CurveGuard {
   readonly #socket: GuardedSocket;
   readonly #curve: CurveOptions;
@@ -57,38 +57,38 @@ export class CurveGuard {
     this.#watching = this.#watch();
   }
 
-  /** Throws `OPTIONS_INVALID` for an endpoint where nothing would be encrypted: within a process libzmq skips every handshake. */
+  /** Throws `OPTIONS_INVALID` for an endpoint that would not be encrypted: within a process libzmq skips every handshake. */
   check(endpoint: string): void {
     if (!endpoint.startsWith('inproc:')) return;
-    const advice = 'use tcp:// or ipc://, or leave the option curve out';
+    const advice = 'use tcp:// or ipc://, or omit the option curve';
     throw new ProjError('OPTIONS_INVALID', `endpoint ${JSON.stringify(endpoint)}: has no CURVE; ${advice}`);
   }
 
-  /** Resolves when the socket may be bound: clients are asked for from then on. Rejects with `UNAVAILABLE`. */
+  /** Resolves when the socket may be bound: from then on clients are checked. Rejects with `UNAVAILABLE`. */
   async ready(): Promise<void> {
     if (this.#domain !== undefined) await this.#zap.start();
   }
 
-  /** Connects now, or as soon as clients are asked for. */
+  /** Connects now, or as soon as clients are checked. */
   connect(endpoint: string): void {
     if (this.#domain === undefined) this.#socket.connect(endpoint);
     else void this.#connectWhenReady(endpoint);
     this.#connected.set(endpoint, undefined);
   }
 
-  /** From now on failures are told. */
+  /** Reports failures from now on. */
   start(listener: GuardListener): void {
     this.#listener = listener;
   }
 
-  /** Nothing is told any more. */
+  /** Reports nothing any more. */
   stop(): void {
     this.#live = false;
     for (const timer of this.#connected.values()) timer?.cancel();
     this.#connected.clear();
   }
 
-  /** Call this after closing the socket. */
+  /** Call it after closing the socket. */
   async close(): Promise<void> {
     this.stop();
     if (this.#domain !== undefined) await this.#zap.unregister(this.#domain);
@@ -136,7 +136,7 @@ export class CurveGuard {
     if (this.#live) this.#listener?.onRefused?.(refusal);
   }
 
-  /** The one reader of the socket's events, until the socket is closed. Without them everything else goes on. */
+  /** The only reader of the socket's events, until the socket is closed. If they fail, everything else continues. */
   async #watch(): Promise<void> {
     let handled = 0;
     try {
@@ -145,14 +145,14 @@ export class CurveGuard {
         if (++handled % EVENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
       }
     } catch {
-      // The stream ends with the socket, in one way or the other.
+      // The stream ends with the socket, one way or the other.
     }
   }
 
   #onEvent(event: Event): void {
     switch (event.type) {
       case 'handshake:error:auth':
-        // The handler itself reports the clients that it refuses, with key and address.
+        // The handler itself reports refused clients, with key and address.
         if (this.#curve.role === 'server' && event.error.status === NOT_ADMITTED) return;
         this.#tell(this.#refusalAt(event.address, event.error.status === NOT_ADMITTED ? 'key' : 'handshake'));
         this.#retry(event.address);
@@ -162,7 +162,7 @@ export class CurveGuard {
         this.#retry(event.address);
         break;
       case 'handshake:error:other':
-        // The other side hung up, as a server does whose key is another one; libzmq itself tries again.
+        // The other side closed the connection, as a server with another key does; libzmq itself retries.
         this.#tell(this.#refusalAt(event.address, 'handshake'));
         break;
       default:
@@ -195,7 +195,7 @@ export class CurveGuard {
     try {
       this.#socket.disconnect(endpoint);
     } catch {
-      // It has forgotten the endpoint already.
+      // libzmq has already forgotten the endpoint.
     }
     try {
       this.#socket.connect(endpoint);
@@ -210,7 +210,7 @@ function causeOf(code: string | undefined): Pick<HandshakeRefusal, 'cause'> {
   return code === 'ERR_ZMTP_MECHANISM_MISMATCH' ? { cause: 'mechanism' } : {};
 }
 
-/** A check that throws refuses the client. */
+/** If the check throws, the client is refused. */
 function isTrue(check: () => boolean): boolean {
   try {
     return check();

@@ -95,7 +95,7 @@ describe('bind', () => {
   });
 
   it.each([
-    ['an address of another machine', 'tcp://192.0.2.1:5555', 'the address is not one of this machine'],
+    ['an address of another machine', 'tcp://192.0.2.1:5555', 'this machine does not have that address'],
     ['an interface that does not exist', 'tcp://nosuch0:5555', 'no such host or interface on this machine'],
     ['a folder that does not exist', 'ipc:///nonexistent/folder/socket', 'its folder does not exist'],
     ['a path that is too long', `ipc:///tmp/${'x'.repeat(200)}`, 'the path is too long'],

@@ -1,4 +1,4 @@
-/** Endpoints of the zeromq adapter: which are allowed, and what a refusal by libzmq means. */
+/** Endpoints of the zeromq adapter: which are allowed, and what a libzmq error means. */
 import { createConnection } from 'node:net';
 import type { NetConnectOpts } from 'node:net';
 import { explainScheme } from '../schemes.js';
@@ -8,10 +8,10 @@ const ENDPOINT = /^(tcp|ipc|inproc):\/\/.+$/;
 const PORT = /:(\*|\d+)$/;
 const LAST_PORT = 65_535;
 
-/** What libzmq's codes mean for an endpoint; of others the code itself is shown. */
+/** What libzmq's codes mean for an endpoint; for other codes, the code itself is shown. */
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not bind it',
-  EADDRNOTAVAIL: 'the address is not one of this machine',
+  EACCES: 'this user has no permission to bind it',
+  EADDRNOTAVAIL: 'this machine does not have that address',
   EINVAL: 'it cannot be parsed',
   ENAMETOOLONG: 'the path is too long',
   ENODEV: 'no such host or interface on this machine',
@@ -20,8 +20,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Throws `OPTIONS_INVALID` for what libzmq would accept and misread (a port above 65535 wraps round) or must not be given
- * (`ws://` goes past every authentication).
+ * Throws `OPTIONS_INVALID` for endpoints that libzmq would misread (a port above 65535 wraps round) or must not get (`ws://` bypasses all
+ * authentication).
  */
 export function checkEndpoint(endpoint: string): void {
   if (!ENDPOINT.test(endpoint))
@@ -37,7 +37,7 @@ export function isIpv6(endpoint: string): boolean {
   return endpoint.startsWith('tcp://[');
 }
 
-/** The error to report for what `bind` or `connect` threw. */
+/** The error to report for a failed `bind` or `connect`. */
 export function endpointError(endpoint: string, cause: unknown): ProjError {
   const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
   if (code === 'EADDRINUSE') return addressInUse(endpoint, cause);
@@ -45,14 +45,14 @@ export function endpointError(endpoint: string, cause: unknown): ProjError {
 }
 
 /**
- * Rejects with `ADDRESS_IN_USE` when somebody listens on this `ipc://` path: libzmq would unlink it and so cut off the
- * other process without a word. A path left behind by a dead process is free.
+ * Rejects with `ADDRESS_IN_USE` if a process listens on this `ipc://` path: libzmq would unlink it and silently cut off that process. A path
+ * left behind by a dead process is free.
  */
 export async function refuseServedPath(endpoint: string): Promise<void> {
   if (endpoint.startsWith('ipc:') && (await isServed(endpoint))) throw addressInUse(endpoint, undefined);
 }
 
-/** True when a process listens on this endpoint; false where that cannot be found out, for `inproc://` and wildcards. */
+/** True if a process listens on this endpoint; false if unknown, as for `inproc://` and wildcards. */
 export async function isServed(endpoint: string): Promise<boolean> {
   const target = listenerAt(endpoint);
   if (target === undefined) return false;

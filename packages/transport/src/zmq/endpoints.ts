@@ -1,13 +1,13 @@
-/** What one zeromq.js socket is bound and connected to. */
+/** The endpoints that one zeromq.js socket is bound and connected to. */
 import type { Clock } from '@proj/heartbeat';
 import type { CurveGuard } from './curve-guard.js';
 import { checkEndpoint, endpointError, isIpv6, isServed, refuseServedPath } from './endpoint.js';
 
-/** How often, and in what distance, a closed socket looks whether libzmq has given an endpoint back. */
+/** How often, and at what interval, a closed socket checks whether libzmq has released an endpoint. */
 const RELEASE_CHECKS = 100;
 const RELEASE_CHECK_MS = 10;
 
-/** What this uses of a socket. */
+/** What it uses of a socket. */
 export interface EndpointSocket {
   ipv6: boolean;
   readonly lastEndpoint: string | null;
@@ -24,7 +24,7 @@ export class BoundEndpoints {
   readonly #bound: string[] = [];
   #setup: Promise<unknown> = Promise.resolve();
 
-  /** `assertOpen` throws when it is too late for one more endpoint; `guard` is that of a socket with CURVE. */
+  /** `assertOpen` throws if it is too late for another endpoint; `guard` is that of a socket with CURVE. */
   constructor(socket: EndpointSocket, clock: Clock, assertOpen: (endpoint: string) => void, guard?: CurveGuard) {
     this.#socket = socket;
     this.#clock = clock;
@@ -55,7 +55,7 @@ export class BoundEndpoints {
     await this.#setup;
   }
 
-  /** Call this after closing the socket. Resolves when its endpoints can be bound again. */
+  /** Call it after closing the socket. Resolves when its endpoints can be bound again. */
   async released(): Promise<void> {
     await Promise.all(this.#bound.map((endpoint) => this.#released(endpoint)));
   }
@@ -82,7 +82,7 @@ export class BoundEndpoints {
     if (isIpv6(endpoint)) this.#socket.ipv6 = true;
   }
 
-  /** libzmq ends a listener some time after its socket was closed. Bounded, since the endpoint may have a new owner by then. */
+  /** libzmq ends a listener some time after its socket was closed. Bounded, because the endpoint may have a new owner by then. */
   async #released(endpoint: string): Promise<void> {
     for (let check = 0; check < RELEASE_CHECKS; check++) {
       if (!(await isServed(endpoint))) return;

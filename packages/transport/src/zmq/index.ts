@@ -8,7 +8,7 @@ export type { ZmqOptions } from './transport.js';
 
 let shared: Transport | undefined;
 
-/** The transport of this process: one libzmq context for all its brokers, workers and clients. With options one of its own. Loads nothing yet. */
+/** The transport of this process: one libzmq context shared by all brokers, workers and clients. With options, a separate one. Loads nothing yet. */
 export function zmqTransport(options?: ZmqOptions): Transport {
   return options === undefined ? (shared ??= new ZmqTransport()) : new ZmqTransport(undefined, options);
 }

@@ -1,4 +1,4 @@
-/** The only place that imports `zeromq`, so that a platform without its addon can still use everything else. */
+/** The only place that imports `zeromq`, so that a platform without its addon can use everything else. */
 import type * as zeromq from 'zeromq';
 import { ProjError } from '../errors.js';
 
@@ -7,13 +7,13 @@ export type ZeroMq = typeof zeromq;
 
 const importZeroMq = (): Promise<ZeroMq> => import('zeromq');
 
-/** Where the add-on loads, and then does not do its work: docs/RUNTIMES.md. */
+/** Runtimes on which the add-on loads but does not work: docs/RUNTIMES.md. */
 const UNFIT = [
   ['bun', 'Bun', 'ends the whole process'],
   ['deno', 'Deno', 'hears nothing'],
 ] as const;
 
-/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence: how to install it, or runtime, platform, ABI, libc and remedy. */
+/** Loads the addon. Rejects with `UNAVAILABLE` and one sentence: how to install it, or runtime, platform, ABI, libc and remedy. */
 export async function loadZeroMq(
   importer: () => Promise<ZeroMq> = importZeroMq,
   versions: Readonly<Record<string, string | undefined>> = process.versions,
@@ -22,7 +22,7 @@ export async function loadZeroMq(
     if (versions[key] !== undefined)
       throw new ProjError(
         'UNAVAILABLE',
-        `the add-on of zeromq ${fate} on ${name} ${versions[key]}: leave the transport out to have ZMTP in TypeScript, or use Node.js`,
+        `the add-on of zeromq ${fate} on ${name} ${versions[key]}: omit the option transport to use ZMTP in TypeScript, or use Node.js`,
       );
   try {
     return await importer();
@@ -33,7 +33,7 @@ export async function loadZeroMq(
 
 function explain(cause: unknown): string {
   if (isMissing(cause))
-    return 'the package zeromq is not installed: npm i zeromq, or leave the transport out to have ZMTP in TypeScript, which needs no add-on';
+    return 'the package zeromq is not installed: npm i zeromq, or omit the option transport to use ZMTP in TypeScript, which needs no add-on';
   const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
   const machine = `${process.platform} ${process.arch}, Node.js ${process.version} with ABI ${process.versions.modules}, ${libc()}`;
   return (
@@ -43,7 +43,7 @@ function explain(cause: unknown): string {
   );
 }
 
-/** The package itself, not something that it needs. */
+/** The package itself, not one of its dependencies. */
 function isMissing(cause: unknown): boolean {
   const { code, message = '' } = cause as { readonly code?: string; readonly message?: string };
   return (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') && /['"]zeromq['"]/.test(message);

@@ -368,7 +368,7 @@ it('takes a send before the start for a mistake in the caller', () => {
 
   expect(() => {
     say(port, A, 'x');
-  }).toThrow('send: the port was not started');
+  }).toThrow('send: call start() first');
   expect(socket.sent).toEqual([]);
 });
 

@@ -14,7 +14,7 @@ import { untilLetGo } from './let-go.js';
 import { MessageReader } from './reader.js';
 import type { OpenSocket, ZmqSocket } from './socket.js';
 
-/** A socket of either kind; `routes` tells a router, whose messages begin with a routing id. */
+/** A socket of either kind; `routes` marks a router, whose messages begin with a routing id. */
 export class ZmqPort implements SocketPort, OutboxHost {
   readonly clock: Clock;
   readonly memory: MemoryBudget | undefined;
@@ -27,7 +27,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
   readonly #reader: MessageReader;
-  /** @internal Called by the outbox; the listener's own, if it has one. */
+  /** @internal Called by the outbox; the listener's own callback, if any. */
   onSent: OutboxHost['onSent'];
   #listener: PortListener | undefined;
   #reading: Promise<void> = Promise.resolve();
@@ -60,7 +60,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
       clock,
       (endpoint) => {
         if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
+        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: bind and connect before start()`);
       },
       guard,
     );
@@ -76,7 +76,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   start(listener: PortListener): void {
-    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    if (this.#listener !== undefined) throw new Error('start: the port was already started');
     this.#listener = listener;
     this.onSent = listener.onSent?.bind(listener);
     if (!this.#live) return;
@@ -92,7 +92,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
-    if (this.#listener === undefined) throw new Error('send: the port was not started');
+    if (this.#listener === undefined) throw new Error('send: call start() first');
     this.#outbox.send(this.#routes ? peer : ROUTER_PEER, frames);
   }
 
@@ -106,7 +106,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     if (!this.#isHalted) this.#reader.resume();
   }
 
-  /** What waits here; libzmq does not tell what it holds itself. */
+  /** Messages waiting here; libzmq does not report what it holds itself. */
   get heldBytes(): number {
     return this.#outbox.heldBytes;
   }
@@ -124,15 +124,15 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   /**
-   * @internal Called by the outbox. A router with a send timeout of 0 has done with the message when the call returns, so that the
-   * outcomes are told in the order of the calls; a dealer has one peer, and so one send at a time.
+   * @internal Called by the outbox. A router with a send timeout of 0 has finished with the message when the call returns, so outcomes are
+   * reported in order; a dealer has one peer, and so one send at a time.
    */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
     try {
       const message = this.#routes ? addressed(peer, frames) : frames;
       this.#socket.send(message as Uint8Array[]).then(this.#onTaken, this.#onRefused);
     } catch (error) {
-      // Thrown in the call itself only for what we did wrong: two sends of a dealer at once, or one on a closed socket.
+      // Thrown synchronously only for our own mistakes: two sends of a dealer at once, or one on a closed socket.
       this.#break(error);
     }
     return undefined;
@@ -214,7 +214,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 }
 
-/** What `toString('latin1')` ends in, without the search for the encoding's name. */
+/** What `toString('latin1')` ends up calling, without looking up the encoding's name. */
 interface Latin1 {
   latin1Slice(): string;
 }
@@ -224,7 +224,7 @@ function takePeer(frames: Uint8Array[]): Peer {
   return { key: id.latin1Slice(), id };
 }
 
-/** In a loop: at half the cost of a spread, once per message. */
+/** A loop costs half as much as a spread, once per message. */
 function addressed(peer: Peer, frames: readonly Uint8Array[]): Uint8Array[] {
   const message = new Array<Uint8Array>(frames.length + 1);
   message[0] = peer.id;

@@ -10,13 +10,13 @@ import { BoundEndpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
 import { MessageReader } from './reader.js';
 
-/** First byte of what an XPUB reads: the prefix behind it is wanted, or is not any more. */
+/** First byte of a message that an XPUB reads: whether the prefix after it is subscribed or canceled. */
 const SUBSCRIBE = 1;
 const UNSUBSCRIBE = 0;
 
 /**
- * Needs no outbox: with a send timeout of 0 zeromq.js hands each message to libzmq within the call, and libzmq drops it for
- * those whose pipes are full. So no two sends overlap, and nothing waits here.
+ * Needs no outbox: with a send timeout of 0 zeromq.js hands each message to libzmq synchronously, and libzmq drops it for peers whose pipes are
+ * full. So no two sends overlap, and nothing waits here.
  */
 export class ZmqPublisher implements PublisherPort {
   readonly #socket: Publisher | XPublisher;
@@ -24,7 +24,7 @@ export class ZmqPublisher implements PublisherPort {
   readonly #lingerMs: number;
   readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
-  /** Of an XPUB. */
+  /** For an XPUB. */
   readonly #reader: MessageReader | undefined;
   #reading: Promise<void> = Promise.resolve();
   #listener: PublisherListener | undefined;
@@ -43,7 +43,7 @@ export class ZmqPublisher implements PublisherPort {
       clock,
       (endpoint) => {
         if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
+        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: bind before start()`);
       },
       guard,
     );
@@ -54,22 +54,22 @@ export class ZmqPublisher implements PublisherPort {
   }
 
   start(listener: PublisherListener): void {
-    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    if (this.#listener !== undefined) throw new Error('start: the port was already started');
     this.#listener = listener;
     if (!this.#live) return;
     this.#guard?.start(listener);
     if (this.#reader === undefined) return;
     this.#reading = this.#reader.read(([first, ...rest]) => {
-      // An XSUB may say other things, too.
+      // An XSUB may send other messages too.
       if (rest.length > 0 || (first?.[0] !== SUBSCRIBE && first?.[0] !== UNSUBSCRIBE)) return;
       listener.onSubscription?.(first.subarray(1), first[0] === SUBSCRIBE);
     }, this.#onFailed);
   }
 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
-    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    if (this.#listener === undefined) throw new Error('publish: call start() first');
     assertFrames(frames);
-    // libzmq does not tell whose subscription is whose.
+    // libzmq does not report whose subscription it is.
     if (!this.#live || mayHear?.({}) === false) return;
     try {
       this.#socket.send(frames as Uint8Array[]).catch(this.#onFailed);

@@ -1,16 +1,16 @@
-/** The reader of a zeromq.js socket: one message at a time, regular turns for other work, and a gate. */
+/** The reader of a zeromq.js socket: one message at a time, regular turns for other work, and a pause. */
 import type { Clock } from '@proj/heartbeat';
 
 /**
- * The event loop turns after so many messages or milliseconds: while messages are ready zeromq.js would run timers only
- * once in 512, and heartbeats would be late.
+ * Work between turns of the event loop, in messages or milliseconds. While messages are ready, zeromq.js would run timers only once in 512, and
+ * heartbeats would be late.
  */
 const MESSAGES_PER_TURN = 64;
 const MS_PER_TURN = 2;
 
-/** The socket as its reader needs it. */
+/** The socket, as its reader needs it. */
 export interface Source {
-  /** The next message. Rejects when the socket was closed, too. */
+  /** The next message. Also rejects if the socket was closed. */
   receive(): Promise<Uint8Array[]>;
 }
 
@@ -27,7 +27,7 @@ export class MessageReader {
     this.#clock = clock;
   }
 
-  /** Calls `take` with each message. Resolves once it is over; a socket that fails before is told to `onFailed`. Once. */
+  /** Calls `take` with each message. Resolves at the end; if the socket fails before, calls `onFailed`. Once. */
   async read(take: (frames: Uint8Array[]) => void, onFailed: (error: unknown) => void): Promise<void> {
     let handled = 0;
     let turnedAt = this.#clock.now();
@@ -53,7 +53,7 @@ export class MessageReader {
     }
   }
 
-  /** Takes nothing more in until `resume`; one message that is on its way may still come. */
+  /** Reads nothing until `resume`; one message already under way may still arrive. */
   pause(): void {
     if (!this.#over) this.#gate ??= new Gate();
   }
@@ -63,19 +63,19 @@ export class MessageReader {
     this.#gate = undefined;
   }
 
-  /** Takes nothing more in. A receive under way ends with its socket. */
+  /** Reads nothing more. A receive under way ends with its socket. */
   stop(): void {
     this.#over = true;
     this.resume();
   }
 
-  /** A method, since the field changes under a reader that awaits. */
+  /** A method, because the field changes while the reader awaits. */
   #isOver(): boolean {
     return this.#over;
   }
 }
 
-/** Something to wait for. */
+/** A promise that can be resolved from outside. */
 class Gate {
   open: () => void = () => undefined;
   readonly opened = new Promise<void>((resolve) => {

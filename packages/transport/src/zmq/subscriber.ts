@@ -9,7 +9,7 @@ import type { CurveGuard } from './curve-guard.js';
 import { BoundEndpoints } from './endpoints.js';
 import { MessageReader } from './reader.js';
 
-/** Subscriptions are kept by libzmq, which sends them again on each new connection. */
+/** libzmq keeps the subscriptions and sends them again on each new connection. */
 export class ZmqSubscriber implements SubscriberPort {
   readonly #socket: Subscriber;
   readonly #options: ResolvedPortOptions;
@@ -32,7 +32,7 @@ export class ZmqSubscriber implements SubscriberPort {
       clock,
       (endpoint) => {
         if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
+        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: connect before start()`);
       },
       guard,
     );
@@ -51,7 +51,7 @@ export class ZmqSubscriber implements SubscriberPort {
   }
 
   start(listener: SubscriberListener): void {
-    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    if (this.#listener !== undefined) throw new Error('start: the port was already started');
     this.#listener = listener;
     if (!this.#live) return;
     this.#guard?.start(listener);
@@ -91,7 +91,7 @@ export class ZmqSubscriber implements SubscriberPort {
   }
 }
 
-/** zeromq.js takes no other bytes for an option. */
+/** zeromq.js accepts no other bytes for an option. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

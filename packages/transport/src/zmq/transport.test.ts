@@ -19,7 +19,7 @@ describe('zmqTransport', () => {
   });
 
   it('opens no socket before it is loaded', () => {
-    expect(() => new ZmqTransport().router()).toThrow('only after load()');
+    expect(() => new ZmqTransport().router()).toThrow('await load() before');
   });
 
   it('loads once, however often it is asked', async () => {
@@ -42,7 +42,7 @@ describe('zmqTransport', () => {
     const loading = loadZeroMq(importer, { ...process.versions, [runtime]: '9.8.7' });
     await expect(loading).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: expect.stringContaining(`${sentence}: leave the transport out`) as string,
+      message: expect.stringContaining(`${sentence}: omit the option transport`) as string,
     });
   });
 

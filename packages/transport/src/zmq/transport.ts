@@ -18,17 +18,17 @@ import type { OpenSocket } from './socket.js';
 import { ZmqSubscriber } from './subscriber.js';
 import { ZapHandler } from './zap-handler.js';
 
-/** libzmq's own limit is 1023; a process that plays many workers or clients needs one socket for each. */
+/** libzmq's default is 1023; a process that plays many workers or clients needs one socket for each. */
 const SOCKETS_MAX = 16_384;
 
 /** Settings of a {@link ZmqTransport}. */
 export interface ZmqOptions {
   /**
-   * Dealers hand a message over to a connection that stands, its handshake done, and to none that may come to nothing: `onSent` says so.
-   * Until then it waits in the port. Default false: an endpoint takes it, and libzmq drops it where the other side refuses us.
+   * Dealers hand a message only to an established connection, after its handshake: `onSent` confirms that. Until then it waits in the port.
+   * Default false: an endpoint takes it, and libzmq drops it if the other side refuses us.
    */
   readonly connectedOnly?: boolean;
-  /** What all of the process may hold for peers, as far as libzmq tells. Default: each socket has its own bounds alone. */
+  /** Bounds everything the process holds for peers, as far as libzmq reports it. Default: each socket has only its own limits. */
   readonly memory?: MemoryBudget | undefined;
 }
 
@@ -82,7 +82,7 @@ export class ZmqTransport implements Transport {
 
   async #load(): Promise<void> {
     const zmq = await loadZeroMq(this.#importer);
-    // A context of its own, since its options affect all its sockets. Not blocky: only explicit linger delays an exit.
+    // A separate context, because its options affect all its sockets. Not blocky: only explicit linger delays an exit.
     const context = new zmq.Context({ blocky: false, maxSockets: SOCKETS_MAX });
     const zap = new ZapHandler(() => new zmq.Router({ context, linger: 0, sendTimeout: 0 }), this.clock);
     this.#loaded = { zmq, context, zap };
@@ -101,7 +101,7 @@ export class ZmqTransport implements Transport {
   }
 
   #readyFor({ curve }: ResolvedPortOptions): Loaded {
-    if (this.#loaded === undefined) throw new Error('transport: sockets can be opened only after load()');
+    if (this.#loaded === undefined) throw new Error('transport: call and await load() before you open a socket');
     if (curve !== undefined && this.#loaded.zmq.capability.curve !== true)
       throw new ProjError(
         'UNAVAILABLE',

@@ -1,4 +1,4 @@
-/** The handler of ZAP (RFC 27): whom libzmq asks before it lets a client in. One per context, while there are sockets that need one. */
+/** The ZAP handler (RFC 27), which decides for libzmq whether to admit a client. One per context, as long as a socket needs one. */
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
 import { MessageReader } from './reader.js';
@@ -6,7 +6,7 @@ import { readZapRequest, zapAnswer } from './zap-request.js';
 import type { ZapMalformed, ZapQuestion } from './zap-request.js';
 
 const ENDPOINT = 'inproc://zeromq.zap.01';
-/** A handler that was closed leaves the endpoint some time later. */
+/** A closed handler releases the endpoint some time later. */
 const BIND_CHECKS = 200;
 const BIND_CHECK_MS = 5;
 
@@ -18,9 +18,9 @@ export interface ZapSocket {
   close(): void;
 }
 
-/** One socket whose clients are asked for. */
+/** One socket whose clients are checked. */
 export interface ZapDoor {
-  /** Whether this client may come in. */
+  /** Whether this client may connect. */
   admits(publicKey: Uint8Array, address: string): boolean;
   /** The handler has failed: every client is refused. */
   onFailed(error: unknown): void;
@@ -33,12 +33,11 @@ interface Running {
 }
 
 /**
- * Answers for all CURVE servers of one context, each known by a ZAP domain of its own. Holds nothing per client: whoever
- * asks waits in libzmq, one handshake each. It has a socket only while there is a server, since one that reads keeps the
- * process alive.
+ * Answers for all CURVE servers of one context, each identified by its own ZAP domain. Keeps no state per client: requests wait in libzmq, one
+ * per handshake. It has a socket only while there is a server, because a reading socket keeps the process alive.
  */
 export class ZapHandler {
-  /** Messages on the inproc endpoint that were no questions of libzmq's. */
+  /** Messages on the inproc endpoint that were not requests from libzmq. */
   malformed = 0;
   readonly #open: () => ZapSocket;
   readonly #clock: Clock;
@@ -52,14 +51,14 @@ export class ZapHandler {
     this.#clock = clock;
   }
 
-  /** Returns the domain to give to the socket. */
+  /** Returns the domain for the socket. */
   register(door: ZapDoor): string {
     const domain = `proj-${++this.#doorsMade}`;
     this.#doors.set(domain, door);
     return domain;
   }
 
-  /** Call this when the socket of that domain is closed. The last call ends the handler. */
+  /** Call it when the socket of that domain is closed. The last call ends the handler. */
   async unregister(domain: string): Promise<void> {
     this.#doors.delete(domain);
     if (this.#doors.size > 0) return;
@@ -71,7 +70,7 @@ export class ZapHandler {
     await running?.reading;
   }
 
-  /** Resolves when questions are answered. Rejects with `UNAVAILABLE`. */
+  /** Resolves when requests are answered. Rejects with `UNAVAILABLE`. */
   async start(): Promise<void> {
     const starting = (this.#running ??= this.#start());
     try {
@@ -88,7 +87,7 @@ export class ZapHandler {
       await this.#bind(socket);
     } catch (cause) {
       socket.close();
-      throw new ProjError('UNAVAILABLE', `${ENDPOINT}: cannot be bound, so that no client could be let in`, { cause });
+      throw new ProjError('UNAVAILABLE', `${ENDPOINT}: cannot be bound, so no client could be admitted`, { cause });
     }
     const reader = new MessageReader(socket, this.#clock);
     const reading = reader.read(
@@ -117,11 +116,11 @@ export class ZapHandler {
   #answer(socket: ZapSocket, request: ZapQuestion | ZapMalformed): void {
     if (request.kind === 'malformed') this.malformed++;
     const status = request.kind === 'malformed' ? 500 : this.#admits(request) ? 200 : 400;
-    // With a send timeout of 0 libzmq has taken the message when the call returns. A client that is gone misses it.
+    // With a send timeout of 0, libzmq has taken the message when the call returns. A client that has gone misses it.
     socket.send(zapAnswer(request, status)).catch(() => undefined);
   }
 
-  /** An unknown domain is that of a socket on its way out. */
+  /** An unknown domain belongs to a socket that is closing. */
   #admits({ domain, publicKey, address }: ZapQuestion): boolean {
     return this.#doors.get(domain)?.admits(publicKey, address) ?? false;
   }

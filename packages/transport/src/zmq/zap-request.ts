@@ -1,20 +1,20 @@
-/** ZAP 1.0 (RFC 27) as libzmq speaks it on `inproc://zeromq.zap.01`: what a handler is asked, and how it answers. */
+/** ZAP 1.0 (RFC 27) as libzmq speaks it on `inproc://zeromq.zap.01`: the handler's requests and answers. */
 
-/** One question: may this client come in? */
+/** A request: may this client connect? */
 export interface ZapQuestion {
   readonly kind: 'question';
   /** The sender's envelope, which the answer must begin with. */
   readonly routing: readonly Uint8Array[];
   readonly requestId: Uint8Array;
-  /** Which socket of ours it wants to talk to. */
+  /** The socket of ours that it wants to connect to. */
   readonly domain: string;
-  /** Where it comes from: an IP address; empty where there is none. */
+  /** Its IP address; empty if there is none. */
   readonly address: string;
-  /** The CURVE key it has proved to own, 32 bytes. */
+  /** Its proven CURVE key, 32 bytes. */
   readonly publicKey: Uint8Array;
 }
 
-/** What is no such question, and whether there is anybody to tell so. */
+/** Why it is not a valid request, and whether it can be answered. */
 export interface ZapMalformed {
   readonly kind: 'malformed';
   readonly routing: readonly Uint8Array[];
@@ -25,7 +25,7 @@ const VERSION = Buffer.from('1.0');
 const EMPTY = Buffer.alloc(0);
 const KEY_BYTES = 32;
 
-/** Reads what a ROUTER received. Total. */
+/** Decodes what a ROUTER received. Total. */
 export function readZapRequest(frames: readonly Uint8Array[]): ZapQuestion | ZapMalformed {
   const [from = EMPTY, empty, version, requestId, domain, address, identity, mechanism, publicKey] = frames;
   const routing = [from, EMPTY];
@@ -42,7 +42,7 @@ export function readZapRequest(frames: readonly Uint8Array[]): ZapQuestion | Zap
   return { kind: 'question', routing, requestId, domain: textOf(domain), address: textOf(address), publicKey: key };
 }
 
-/** The answer: 200 admits the client, 400 refuses it, 500 answers anything that was not a question. */
+/** The answer: 200 admits the client, 400 refuses it, 500 answers anything else. */
 export function zapAnswer({ routing, requestId }: ZapQuestion | ZapMalformed, status: 200 | 400 | 500): Uint8Array[] {
   return [...routing, VERSION, requestId ?? EMPTY, Buffer.from(status.toString()), EMPTY, EMPTY, EMPTY];
 }

@@ -150,7 +150,7 @@ describe('PppWorker', () => {
       expect((await stage.settle(queue.replied())).content.map(({ length }) => length)).toEqual([1018, 0]);
       queue.requestFrom(peer, ['c1', 'h1', 'h2'], '1019');
       expect(await stage.settle(queue.reply())).toBe(
-        'c1/h1/h2 ProjError: reply of 2 frames and 1019 bytes: allowed are 2 frames and 1018 bytes',
+        'c1/h1/h2 ProjError: reply of 2 frames and 1019 bytes: the limits are 2 frames and 1018 bytes',
       );
     });
 

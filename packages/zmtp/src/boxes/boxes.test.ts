@@ -9,10 +9,10 @@ const KEY = randomBytes(32);
 const NONCE = randomBytes(24);
 const FREE = 32;
 const TAG_AT = 16;
-/** Around a block, and around what libsodium is given at a time. */
+/** Around a block, and around the size of libsodium's window. */
 const SIZES = [0, 1, 31, 32, 33, 64, 200, 65_503, 65_504, 65_520, 65_521, 65_536, 200_001];
 
-/** Free bytes of any content, then the text. */
+/** Free bytes with any content, then the text. */
 function spaceOf(text: Uint8Array): Uint8Array {
   return Buffer.concat([new Uint8Array(FREE).fill(0xee), text]);
 }
@@ -23,7 +23,7 @@ function sealed(boxes: Boxes, text: Uint8Array): Uint8Array {
   return space.subarray(TAG_AT);
 }
 
-/** The space worked on in slices of so many blocks, and the authenticator. */
+/** The space after processing it in slices of this many blocks, and the authenticator. */
 function sliced(boxes: Boxes, way: 'seal' | 'open', space: Uint8Array, blocks: number): Buffer {
   const [key, nonce] = [Uint8Array.from(KEY), Uint8Array.from(NONCE)];
   const box = boxes.slices(key, nonce, way);
@@ -37,7 +37,7 @@ describe.each([
   ['libsodium', SODIUM!],
   ['@noble/ciphers', nobleBoxes],
 ])('boxes of %s', (_, boxes) => {
-  it.each(SIZES)('of %d bytes are the same in one piece and in slices, and those of the other', (size) => {
+  it.each(SIZES)('of %d bytes are the same whole, in slices, and from either implementation', (size) => {
     const text = randomBytes(size);
     const whole = Buffer.from(sealed(boxes, text));
     expect(whole.equals(sealed(nobleBoxes, text))).toBe(true);
@@ -45,7 +45,7 @@ describe.each([
       expect(sliced(boxes, 'seal', spaceOf(text), blocks).equals(whole)).toBe(true);
   });
 
-  it.each(SIZES)('of %d bytes are opened in one piece and in slices', (size) => {
+  it.each(SIZES)('of %d bytes are opened whole and in slices', (size) => {
     const text = randomBytes(size);
     const box = sealed(boxes, text);
     expect(text.equals(boxes.open(KEY, NONCE, box)!)).toBe(true);
@@ -53,7 +53,7 @@ describe.each([
     expect(opened.equals(Buffer.concat([box.subarray(0, 16), text]))).toBe(true);
   });
 
-  it.each([5, 100_000])('of %d bytes that were changed anywhere are not opened', (size) => {
+  it.each([5, 100_000])('of %d bytes are not opened if changed anywhere', (size) => {
     for (const at of [0, 15, 16, -1]) {
       const box = Buffer.from(sealed(boxes, randomBytes(size)));
       const index = at < 0 ? box.length + at : at;
@@ -63,7 +63,7 @@ describe.each([
     expect(boxes.open(KEY, NONCE, new Uint8Array(15))).toBeUndefined();
   });
 
-  it('of two connections, in turns, do not disturb each other', () => {
+  it('of two connections, interleaved, do not disturb each other', () => {
     const texts = [randomBytes(1000), randomBytes(1000)];
     const works = texts.map((text) => ({ box: boxes.slices(KEY, NONCE, 'seal'), space: spaceOf(text) }));
     for (let at = 0; at < 1032; at += 320) for (const { box, space } of works) box.next(space.subarray(at, at + 320));
@@ -73,7 +73,7 @@ describe.each([
 });
 
 describe('libsodium', () => {
-  it('is loaded, and never asks for more memory than it begins with', () => {
+  it('loads, and its memory never grows', () => {
     const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: { prototype: { grow(): number } } } })
       .WebAssembly;
     const grow = vi.spyOn(Memory.prototype, 'grow');

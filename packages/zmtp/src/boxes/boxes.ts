@@ -1,4 +1,4 @@
-/** The boxes of NaCl that {@link Primitives} stand on, by whoever makes them. */
+/** The NaCl boxes behind {@link Primitives}, from any implementation. */
 import type { Primitives } from '../engine/primitives.js';
 
 /** XSalsa20-Poly1305, whole and in slices. */

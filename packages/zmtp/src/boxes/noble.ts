@@ -1,15 +1,15 @@
-/** Boxes in JavaScript, of `@noble/ciphers`: they are there at once, and where WebAssembly is not allowed. */
+/** Boxes in JavaScript, from `@noble/ciphers`. Available at once, and without WebAssembly. */
 import { poly1305 } from '@noble/ciphers/_poly1305.js';
 import { xsalsa20, xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import { BLOCK_BYTES, KEY_BYTES } from '../engine/primitives.js';
 import type { SlicedBox } from '../engine/primitives.js';
 import type { Boxes } from './boxes.js';
 
-/** What opening needs beside the box. */
+/** Scratch bytes that opening needs. */
 const OPEN_SCRATCH_BYTES = 32;
-/** What stands in front of the opened text. */
+/** Free bytes in front of the opened text. */
 const OPENED_AT = 48;
-/** The first bytes of the key stream, which encipher nothing. */
+/** The first bytes of the key stream, which encrypt no text. */
 const FREE_BYTES = 32;
 
 /** See {@link Boxes}. */
@@ -47,7 +47,7 @@ class NobleBox implements SlicedBox {
     const text = this.#block === 0 ? slice.subarray(FREE_BYTES) : slice;
     if (this.#isOpened) this.#mac.update(text);
     xsalsa20(this.#key, this.#nonce, slice, slice, this.#block);
-    // What was enciphered there is the key of the authenticator, if it was free of all else.
+    // If these bytes were zero, they now hold the authenticator's key: erase them.
     if (this.#block === 0) slice.fill(0, 0, FREE_BYTES);
     if (!this.#isOpened) this.#mac.update(text);
     this.#block += Math.ceil(slice.length / BLOCK_BYTES);

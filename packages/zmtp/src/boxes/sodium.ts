@@ -1,6 +1,6 @@
 /**
- * Boxes in WebAssembly, of libsodium. Replaces those of `@noble/ciphers`. Saves: `zmtp-boxes`, all rows (docs/adr/0025-boxes-in-webassembly.md).
- * Without it, where there is no WebAssembly, and until it is loaded, `@noble/ciphers` makes them.
+ * Boxes in WebAssembly, from libsodium. Replaces those of `@noble/ciphers`. Saves: `zmtp-boxes`, all rows
+ * (docs/adr/0025-boxes-in-webassembly.md). Until it is loaded, and without WebAssembly, `@noble/ciphers` makes them.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
@@ -8,14 +8,14 @@ import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/primit
 import type { SlicedBox } from '../engine/primitives.js';
 import type { Boxes } from './boxes.js';
 
-/** So much is in the module at a time, in whole blocks: little enough for a cache, and its memory never grows. */
+/** Bytes in the module at a time, in whole blocks. They fit a cache, and its memory never grows. */
 const WINDOW_BYTES = 2 ** 16;
 const FREE_BYTES = 32;
-/** Where the text of a box begins in its space, less the authenticator. */
+/** Where the text of a box begins in its space, without the authenticator. */
 const BOX_AT = FREE_BYTES - TAG_BYTES;
 const TWO_TO_32 = 2 ** 32;
 
-/** What `sodium-module.ts` exports. Addresses and lengths are numbers; those of 64 bits are two, the lower half first. */
+/** The exports of `sodium-module.ts`. Addresses and lengths are numbers; a 64-bit one is two numbers, the lower half first. */
 interface SodiumExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   construct(): void;
@@ -38,19 +38,19 @@ interface SodiumExports {
   crypto_onetimeauth_final(state: number, tag: number): number;
 }
 
-/** The part of WebAssembly that we use, which not every machine has. */
+/** The part of WebAssembly that we use. Some runtimes do not have it. */
 interface Assembly {
   instantiate(module: Uint8Array, imports: object): Promise<{ readonly instance: { readonly exports: unknown } }>;
 }
 
-/** What the module asks of its surroundings: randomness, and an end of the program, for functions that were left out. */
+/** The module's imports: randomness and abort, for functions that were left out. */
 const IMPORTS = { a: Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, refuse])) };
 
 function refuse(): never {
-  throw new Error('libsodium asked for what boxes do not need');
+  throw new Error('libsodium called a function that boxes do not need');
 }
 
-/** Resolves to the boxes of libsodium, or to `undefined` where there is no WebAssembly. */
+/** Resolves to libsodium's boxes, or to `undefined` without WebAssembly. */
 export async function loadSodium(): Promise<Boxes | undefined> {
   try {
     const { SODIUM_MODULE } = await import('./sodium-module.js');
@@ -73,7 +73,7 @@ function sodiumBoxes(sodium: SodiumExports): Boxes {
   const stateBytes = sodium.crypto_onetimeauth_statebytes();
   const stateAt = sodium.malloc(stateBytes);
 
-  /** A box whose state is in the module only while a slice is worked on. */
+  /** A box whose state is in the module only while a slice is processed. */
   class SodiumBox implements SlicedBox {
     readonly #key: Uint8Array;
     readonly #nonce: Uint8Array;
@@ -115,7 +115,7 @@ function sodiumBoxes(sodium: SodiumExports): Boxes {
       memory.set(this.#nonce, nonceAt);
     }
 
-    /** What is in the window. */
+    /** The contents of the window. */
     #cipher(bytes: number): void {
       const free = this.#block === 0 ? FREE_BYTES : 0;
       const [text, length] = [window + free, bytes - free];

@@ -1,26 +1,26 @@
-/** Bytes and text without a platform. */
+/** Bytes and text, independent of the platform. */
 
-/** Makes memory for received frames; the bytes need not be zero, for all of them are written before anybody sees them. */
+/** Allocates memory for received frames. It need not be zeroed: every byte is written before it is read. */
 export type Allocate = (bytes: number) => Uint8Array;
 
-/** Memory that is used again. */
+/** Reusable memory. */
 export interface Reuse {
-  /** For a received body of `whole` bytes, and for nothing else: for all of it where that costs nothing, else for so many. */
+  /** Memory for a received body of `whole` bytes: all of it if that costs nothing, otherwise `bytes`. */
   lend(bytes: number, whole: number): Uint8Array;
-  /** Nobody reads or writes this received chunk any more, nor any part of it. */
+  /** Nobody uses this received chunk, or any part of it, any more. */
   reclaim(chunk: Uint8Array): void;
-  /** Nobody reads or writes these frames any more: what was lent for them is free at once. */
+  /** Nobody uses these frames any more: memory lent for them is free at once. */
   discard(frames: readonly Uint8Array[]): void;
 }
 
-/** The bytes as text, one character per byte. */
+/** Latin-1: one character per byte. */
 export function latin1(bytes: Uint8Array): string {
   let text = '';
   for (const byte of bytes) text += String.fromCharCode(byte);
   return text;
 }
 
-/** Latin1 bytes of a text; for the literals of the protocol, which are ASCII. */
+/** The Latin-1 bytes of a text. For the protocol's literals, which are ASCII. */
 export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

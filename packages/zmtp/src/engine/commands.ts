@@ -2,10 +2,10 @@
 import { bytesOf, concat, latin1 } from './bytes.js';
 import { COMMAND, LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
 
-/** Socket types, of 28/REQREP and 29/PUBSUB, that our connections play. */
+/** Socket types of 28/REQREP and 29/PUBSUB that our connections can have. */
 export type SocketType = 'REQ' | 'REP' | 'DEALER' | 'ROUTER' | 'PUB' | 'XPUB' | 'SUB';
 
-/** Who may talk to whom: 37/ZMTP, "The Socket-Type Property". */
+/** Which socket types may talk to each other: 37/ZMTP, "The Socket-Type Property". */
 const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
   REQ: ['REP', 'ROUTER'],
   REP: ['REQ', 'DEALER'],
@@ -21,7 +21,7 @@ export function isCompatible(ours: SocketType, theirs: string): boolean {
   return COMPATIBLE[ours].includes(theirs);
 }
 
-/** A command as it came. */
+/** A decoded command. */
 export interface NamedCommand {
   readonly name: string;
   readonly data: Uint8Array;
@@ -32,9 +32,9 @@ export type Command =
   | { readonly kind: 'error'; readonly reason: string }
   | { readonly kind: 'ping'; readonly ttlMs: number; readonly context: Uint8Array }
   | { readonly kind: 'pong' }
-  /** SUBSCRIBE, or CANCEL when it is not `wanted`. The prefix is a view. */
+  /** SUBSCRIBE, or CANCEL if not `wanted`. The prefix is a view. */
   | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
-  /** One that we do not know or do not use. */
+  /** A command that we do not know or use. */
   | { readonly kind: 'other' }
   | Malformed;
 
@@ -50,7 +50,7 @@ export interface Properties {
   readonly socketType: string;
   /** Empty if it announced none. */
   readonly identity: Uint8Array;
-  /** True when it takes lanes: lane-frames.ts. */
+  /** True if it accepts lanes: lane-frames.ts. */
   readonly offersLanes: boolean;
 }
 
@@ -66,19 +66,19 @@ const SUBSCRIBE = 0x01;
 const CANCEL = 0x00;
 const NO_BYTES = new Uint8Array(0);
 
-/** A command as a whole frame. */
+/** A command as a complete frame. */
 export function encodeCommand(name: string, ...data: readonly Uint8Array[]): Uint8Array {
   return frameOf(commandBody(name, ...data));
 }
 
-/** A command's body as a whole frame. */
+/** A command's body as a complete frame. */
 export function frameOf(body: Uint8Array): Uint8Array {
   const header = new Uint8Array(body.length > SHORT_MAX ? LONG_HEADER : SHORT_HEADER);
   writeHeader(header, 0, COMMAND, body.length);
   return concat(header, body);
 }
 
-/** ERROR as a whole frame, with a reason for the peer's log: printable ASCII, cut at 255 characters. */
+/** ERROR as a complete frame, with a reason for the peer's log: printable ASCII, at most 255 characters. */
 export function encodeError(reason: string): Uint8Array {
   const text = bytesOf(printable(reason).slice(0, SHORT_MAX));
   return encodeCommand('ERROR', Uint8Array.of(text.length), text);
@@ -96,30 +96,28 @@ export function encodeProperties(
   return concat(...properties);
 }
 
-/** The body of PING. The peer may give up the connection if it hears nothing for `ttlMs`, which is rounded up to tenths of a second. */
+/** The body of PING. The peer may close the connection if it hears nothing for `ttlMs`, which is rounded up to tenths of a second. */
 export function pingBody(ttlMs: number): Uint8Array {
   const ttl = Math.min(Math.ceil(ttlMs / TTL_UNIT_MS), TTL_MAX);
   return commandBody('PING', Uint8Array.of(ttl >> 8, ttl & 0xff));
 }
 
-/** The body of PONG with the context of the PING it answers. */
+/** The body of PONG, with the context of its PING. */
 export function pongBody(context: Uint8Array): Uint8Array {
   return commandBody('PONG', context);
 }
 
-/** The body of SUBSCRIBE or, if the prefix is no longer wanted, CANCEL. */
+/** The body of SUBSCRIBE, or of CANCEL if the prefix is no longer wanted. */
 export function subscriptionBody(prefix: Uint8Array, wanted: boolean): Uint8Array {
   return commandBody(wanted ? 'SUBSCRIBE' : 'CANCEL', prefix);
 }
 
-/**
- * The same as the only frame of a message, as ZMTP 3.0 has it and XPUB shows it: 0x01 or 0x00 and the prefix. 23/ZMTP, 29/PUBSUB.
- */
+/** The same as a message of one frame, as ZMTP 3.0 sends it and XPUB shows it: 0x01 or 0x00, then the prefix. 23/ZMTP, 29/PUBSUB. */
 export function subscriptionMessage(prefix: Uint8Array, wanted: boolean): Uint8Array {
   return concat(Uint8Array.of(wanted ? SUBSCRIBE : CANCEL), prefix);
 }
 
-/** True for a message that {@link subscriptionMessage} could have made; a PUB has no use for others. */
+/** True for a message that {@link subscriptionMessage} could have made; a PUB ignores all others. */
 export function isSubscription(frames: readonly Uint8Array[], first: Uint8Array | undefined): first is Uint8Array {
   return frames.length === 1 && first !== undefined && (first[0] === SUBSCRIBE || first[0] === CANCEL);
 }
@@ -131,7 +129,7 @@ export function splitCommand(body: Uint8Array): NamedCommand | undefined {
   return { name: latin1(body.subarray(1, nameEnd)), data: body.subarray(nameEnd) };
 }
 
-/** Decodes a command that came between messages. */
+/** Decodes a command received after the handshake. */
 export function decodeCommand({ name, data }: NamedCommand): Command {
   switch (name) {
     case 'ERROR':
@@ -162,7 +160,7 @@ export function decodeProperties(data: Uint8Array): Properties | Malformed {
     if (end > data.length) return malformed('an incomplete property');
     const name = latin1(data.subarray(at + 1, nameEnd)).toLowerCase();
     if (name === 'socket-type') socketType = latin1(data.subarray(valueAt, Math.min(end, valueAt + SHORT_MAX)));
-    // A copy: the identity is kept as long as the connection, the bytes around it are not.
+    // A copy: the identity outlives the chunk it arrived in.
     else if (name === 'identity') identity = Uint8Array.from(data.subarray(valueAt, end));
     else if (name === LANES.toLowerCase()) offersLanes = latin1(data.subarray(valueAt, end)) === LANES_VERSION;
     at = end;
@@ -173,7 +171,7 @@ export function decodeProperties(data: Uint8Array): Properties | Malformed {
   return { kind: 'properties', socketType, identity, offersLanes };
 }
 
-/** ERROR with its reason made safe for a log. */
+/** Decodes ERROR and makes its reason safe for a log. */
 export function decodeError(data: Uint8Array): Command {
   const end = 1 + (data[0] ?? 0);
   if (data.length === 0 || end > data.length) return malformed('an ERROR with an incomplete reason');
@@ -191,7 +189,7 @@ function malformed(reason: string): Malformed {
   return { kind: 'malformed', reason };
 }
 
-/** Everything but printable ASCII becomes `?`. */
+/** Replaces everything but printable ASCII with `?`. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

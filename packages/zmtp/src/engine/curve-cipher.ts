@@ -1,4 +1,4 @@
-/** Traffic of 26/CURVEZMQ: each frame as a MESSAGE command, sealed with the key of the connection and a nonce that only grows. */
+/** Traffic of 26/CURVEZMQ: each frame becomes a MESSAGE command, sealed with the connection's key and a growing nonce. */
 import type { Allocate } from './bytes.js';
 import { bytesOf } from './bytes.js';
 import { LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
@@ -8,26 +8,26 @@ import type { Primitives, SlicedBox } from './primitives.js';
 
 /** The name with its length, 8 bytes. */
 const MESSAGE = bytesOf('\x07MESSAGE');
-/** Of the short nonce, which is what travels. */
+/** The short nonce, the part that is sent. */
 const SHORT_NONCE_BYTES = 8;
 const PREFIX_BYTES = NONCE_BYTES - SHORT_NONCE_BYTES;
 const BOX_AT = MESSAGE.length + SHORT_NONCE_BYTES;
 const FLAGS_BYTES = 1;
 const OVERHEAD = BOX_AT + TAG_BYTES + FLAGS_BYTES;
-/** Where a box begins in the memory of a frame: room for the longest header, and a multiple of four behind the scratch space. */
+/** Where a box begins in a frame's memory: leaves room for the longest header, and is a multiple of four after the scratch space. */
 const TAG_AT = 28;
 const BODY_AT = TAG_AT + TAG_BYTES + FLAGS_BYTES;
-/** What stands in front of the body in the space of a box. In a frame the name, nonce and authenticator take up its free bytes. */
+/** The bytes in front of the body in a box's space. In the frame, the name, nonce and authenticator use its free bytes. */
 const FRONT_BYTES = SCRATCH_BYTES + TAG_BYTES + FLAGS_BYTES;
 const TWO_TO_32 = 2 ** 32;
 
-/** Nonces of one direction for sending: a prefix of 16 bytes and a count from 1. */
+/** Nonces for sending: a 16-byte prefix and a counter from 1. */
 export class Nonces {
   readonly #bytes = new Uint8Array(NONCE_BYTES);
   readonly #view = new DataView(this.#bytes.buffer);
   #count = 0;
 
-  /** The next nonce under this prefix; valid until the next call. Never the same twice. */
+  /** The next nonce, never the same twice. Valid until the next call. */
   next(prefix: Uint8Array): Uint8Array {
     this.#bytes.set(prefix);
     this.#count++;
@@ -37,13 +37,13 @@ export class Nonces {
   }
 }
 
-/** Nonces of the peer: each must be larger than all before, or somebody plays old frames again. */
+/** The peer's nonces: each must be larger than all before, or it is a replay. */
 export class PeerNonces {
   readonly #bytes = new Uint8Array(NONCE_BYTES);
   #high = 0;
   #low = 0;
 
-  /** The nonce of this prefix and these eight bytes, valid until the next call; `undefined` when it is not new. */
+  /** The nonce of this prefix and these eight bytes, valid until the next call; `undefined` if it is not new. */
   take(prefix: Uint8Array, short: Uint8Array): Uint8Array | undefined {
     const view = new DataView(short.buffer, short.byteOffset, SHORT_NONCE_BYTES);
     const high = view.getUint32(0);
@@ -57,22 +57,22 @@ export class PeerNonces {
   }
 }
 
-/** What both directions of a connection need. */
+/** What both directions of a connection share. */
 export interface CurveTraffic {
   readonly primitives: Primitives;
   readonly allocate: Allocate;
-  /** The key between both transient pairs. */
+  /** The key shared by both transient pairs. */
   readonly key: Uint8Array;
   readonly nonces: Nonces;
   readonly peerNonces: PeerNonces;
-  /** The side we play. */
+  /** Our side: client or server. */
   readonly server: boolean;
 }
 
 const FROM_CLIENT = bytesOf('CurveZMQMESSAGEC');
 const FROM_SERVER = bytesOf('CurveZMQMESSAGES');
 
-/** {@link Cipher} of a connection whose handshake is complete. */
+/** The {@link Cipher} of a connection after its handshake. */
 export class CurveCipher implements Cipher {
   readonly overhead = OVERHEAD;
   readonly #traffic: CurveTraffic;
@@ -114,7 +114,7 @@ export class CurveCipher implements Cipher {
     return new CurveOpening(primitives, primitives.slices(key, nonce, 'open'), tag);
   }
 
-  /** Memory for a frame, with its flags and all that is to be enciphered but the body. */
+  /** Memory for a frame, with the flags and everything to be encrypted except the body. */
   #blank(flags: number, bytes: number): { frame: Uint8Array; space: Uint8Array; nonce: Uint8Array } {
     const { allocate, nonces } = this.#traffic;
     const frame = allocate(BODY_AT + bytes);
@@ -122,7 +122,7 @@ export class CurveCipher implements Cipher {
     return { frame, space: frame.subarray(TAG_AT - SCRATCH_BYTES), nonce: nonces.next(this.#ours) };
   }
 
-  /** The frame of a body of so many bytes, with all that stands in front of the box. */
+  /** The frame for a body of this size, with everything in front of the box filled in. */
   #headed(frame: Uint8Array, nonce: Uint8Array, bytes: number): Uint8Array {
     const messageAt = TAG_AT - BOX_AT;
     frame.set(MESSAGE, messageAt);
@@ -133,7 +133,7 @@ export class CurveCipher implements Cipher {
     return frame.subarray(start);
   }
 
-  /** The nonce of a frame of which at least so much has come; `undefined` when it is none, or not new. */
+  /** Reads the nonce from the start of a frame; `undefined` if the frame is not a MESSAGE or the nonce is not new. */
   #nonceOf(body: Uint8Array): Uint8Array | undefined {
     if (body.length < OVERHEAD) return undefined;
     for (let index = 0; index < MESSAGE.length; index++) if (body[index] !== MESSAGE[index]) return undefined;
@@ -161,7 +161,7 @@ class CurveSealing implements SealingFrame {
     const left = space.length - from;
     if (left === 0) return 0;
     const to = from + Math.min(left, Math.max(blocks(Math.min(bytes, left + BLOCK_BYTES)), BLOCK_BYTES));
-    // Those in front of the body are in their place.
+    // The bytes in front of the body are already there.
     const copied = Math.max(from, FRONT_BYTES);
     if (to > copied) space.set(this.#body.subarray(copied - FRONT_BYTES, to - FRONT_BYTES), copied);
     if (from === 0) this.#first(space.subarray(0, to));
@@ -171,7 +171,7 @@ class CurveSealing implements SealingFrame {
     return to - from;
   }
 
-  /** What stands in front of the box shares the memory of its free bytes. */
+  /** The bytes in front of the box share the memory of its free bytes. */
   #first(slice: Uint8Array): void {
     const header = Uint8Array.from(slice.subarray(0, SCRATCH_BYTES));
     this.#box.next(slice);
@@ -204,7 +204,7 @@ class CurveOpening implements OpeningFrame {
   }
 }
 
-/** So many bytes as whole blocks. */
+/** Rounds up to whole blocks. */
 function blocks(bytes: number): number {
   return bytes - (bytes % BLOCK_BYTES);
 }

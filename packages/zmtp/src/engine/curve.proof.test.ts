@@ -36,7 +36,7 @@ function box(key: Uint8Array | undefined, nonce: Uint8Array, plain: Uint8Array):
 const short = (count: number) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, count);
 const nonceOf = (prefix: string, rest: Uint8Array) => Buffer.concat([Buffer.from(prefix, 'latin1'), rest]);
 
-/** A client that says what a test wants it to. */
+/** A client that sends what a test tells it to. */
 class Forger {
   readonly transient = nodePrimitives.newPair();
   readonly pair = pairOf(CLIENT);
@@ -47,7 +47,7 @@ class Forger {
     return Buffer.concat([Uint8Array.of(1, 0), new Uint8Array(72), this.transient.publicKey, short(1), sealed]);
   }
 
-  /** The answer to WELCOME, whose vouch holds this. */
+  /** The answer to WELCOME, with this vouch. */
   initiate({ say }: Step, proof: readonly Uint8Array[] = [this.transient.publicKey, SERVER.publicKey]): Uint8Array {
     const { data } = read(say);
     const nonce = nonceOf('WELCOME-', data.subarray(0, 16));
@@ -60,22 +60,22 @@ class Forger {
     return Buffer.concat([cookie, short(2), box(this.#key, nonceOf('CurveZMQINITIATE', short(2)), content)]);
   }
 
-  /** A frame of traffic: flags and body. */
+  /** A traffic frame: flags and body. */
   message(count: number, name = '\x07MESSAGE'): Uint8Array {
     const sealed = box(this.#key, nonceOf('CurveZMQMESSAGEC', short(count)), Buffer.from('\0body'));
     return Buffer.concat([Buffer.from(name, 'latin1'), short(count), sealed]);
   }
 }
 
-/** How a server takes the handshake of this client. */
+/** How a server judges the handshake of this client. */
 function meet(forger: Forger, ...proof: readonly Uint8Array[]): Step {
   const one = server();
   const welcome = one.step('HELLO', forger.hello());
   return one.step('INITIATE', forger.initiate(welcome, ...(proof.length === 0 ? [] : [proof])));
 }
 
-describe('what a client of CURVE proves', () => {
-  it('is that its transient key is its own, and meant for this server', () => {
+describe('the proof of a CURVE client', () => {
+  it('covers its transient key and this server', () => {
     const { met } = meet(new Forger());
     expect(Buffer.from(met?.publicKey ?? []).equals(CLIENT.publicKey)).toBe(true);
   });
@@ -89,29 +89,32 @@ describe('what a client of CURVE proves', () => {
     const { met, failure } = meet(forger, ...proof(forger));
     expect([met, failure]).toEqual([
       undefined,
-      { code: 'security', text: 'the client did not prove to have the key that it shows' },
+      { code: 'security', text: 'the client did not prove that it has the key it sent' },
     ]);
   });
 
-  it('is not begun by a HELLO that holds anything but zeros', () => {
+  it('requires a HELLO with nothing but zeros', () => {
     expect(server().step('HELLO', new Forger().hello(Uint8Array.from(ZEROS, () => 1))).failure?.code).toBe('security');
   });
 });
 
-describe('the commands of CURVE', () => {
+describe('CURVE commands', () => {
   const failing = (one: Mechanism, name: string, data: Uint8Array) => one.step(name, data).failure?.text;
 
-  it.each(['WELCOME', 'INITIATE', 'HELLP'])('have a name: what is right in a HELLO is nothing in %s', (name) => {
-    expect(failing(server(), name, new Forger().hello())).toBe(`"${name}" came before HELLO`);
-  });
+  it.each(['WELCOME', 'INITIATE', 'HELLP'])(
+    'are bound to their name: the content of a HELLO is invalid in %s',
+    (name) => {
+      expect(failing(server(), name, new Forger().hello())).toBe(`"${name}" came before HELLO`);
+    },
+  );
 
-  it('have a name: what is right in an INITIATE is nothing in READY', () => {
+  it('are bound to their name: the content of an INITIATE is invalid in READY', () => {
     const [one, forger] = [server(), new Forger()];
     const data = forger.initiate(one.step('HELLO', forger.hello()));
     expect(failing(one, 'READY', data)).toBe('"READY" came before INITIATE');
   });
 
-  it('have a name: what is right in a WELCOME or READY is nothing elsewhere', () => {
+  it('are bound to their name: the content of a WELCOME or READY is invalid elsewhere', () => {
     const [ours, theirs] = [client(), server()];
     const welcome = read(theirs.step('HELLO', read(ours.begin()).data).say).data;
     expect(failing(ours, 'READY', welcome)).toBe('"READY" came before WELCOME');
@@ -123,7 +126,7 @@ describe('the commands of CURVE', () => {
 });
 
 describe('traffic of CURVE', () => {
-  it('is a MESSAGE, under a nonce that is larger than those of the handshake', () => {
+  it('is a MESSAGE with a larger nonce than those of the handshake', () => {
     const forger = new Forger();
     const cipher = meet(forger).met?.cipher;
     expect(cipher?.open(forger.message(1))).toBeUndefined();

@@ -14,7 +14,7 @@ const SERVER = newKeys();
 const BASE = { primitives: nodePrimitives, allocate };
 const SIZES = { maxMessageBytes: 1_000, maxFrameBytes: 2_000 };
 
-/** Length of flags and size, name, and what 26/CURVEZMQ says of the command. */
+/** Length of flags and size, the name, and the command's size in 26/CURVEZMQ. */
 const HELLO = 2 + 200;
 const WELCOME = 2 + 168;
 
@@ -35,14 +35,14 @@ function server(
   return new EngineRecorder({ ...SIZES, allocate, security, ...settings });
 }
 
-/** What one says is heard by the other, and returned. */
+/** Delivers the output of one to the other, and returns it. */
 function pass(from: EngineRecorder, to: EngineRecorder, change: (hex: string) => string = (hex) => hex): string {
   const said = change(from.output());
   to.receive(said);
   return said;
 }
 
-/** The whole handshake, or as much of it as both take part in. */
+/** The whole handshake, or as much of it as both sides take part in. */
 function meet(one: EngineRecorder, other: EngineRecorder): void {
   for (let turn = 0; turn < 3; turn++) {
     pass(one, other);
@@ -59,7 +59,7 @@ function met(settings: Partial<ConnectionSettings> = {}): { dealer: EngineRecord
 const frames = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text));
 const sealed = (from: EngineRecorder, ...messages: readonly (readonly Uint8Array[])[]) =>
   from.connection.take(messages).map(toHex).join('');
-/** Another digit at this place, counted in bytes from the front or from the end. */
+/** Changes a digit at this position, counted in bytes from the front or from the end. */
 const damaged = (hex: string, at: number): string => {
   const bytes = Buffer.from(hex, 'hex');
   const index = at < 0 ? bytes.length + at : at;
@@ -68,7 +68,7 @@ const damaged = (hex: string, at: number): string => {
 };
 
 describe('the handshake of CURVE', () => {
-  it('has the commands of 26/CURVEZMQ, in their sizes, and tells both who the other is', () => {
+  it('has the commands of 26/CURVEZMQ, in their sizes, and identifies each side to the other', () => {
     const [dealer, router] = [client({ identity: Buffer.from('me') }), server()];
     const [first, greeting, hello, welcome] = [pass(dealer, router), pass(router, dealer), dealer.output(), ''];
     expect([first.length / 2, greeting.length / 2]).toEqual([64, 64]);
@@ -98,7 +98,7 @@ describe('the handshake of CURVE', () => {
     );
   });
 
-  it('has a client of CURVE that waits for the greeting, and a server that waits for HELLO', () => {
+  it('has a client that waits for the greeting, and a server that waits for HELLO', () => {
     expect(client().output().length).toBe(128);
     const router = server();
     const signature = router.output();
@@ -107,7 +107,7 @@ describe('the handshake of CURVE', () => {
     expect((signature + router.output()).length).toBe(128);
   });
 
-  it('has a server that says its mechanism to whoever has begun to speak, be it one byte, and to nobody else', () => {
+  it('has a server that sends its mechanism only after the first byte from the peer', () => {
     const router = server();
     router.output();
     expect(router.output()).toBe('');
@@ -136,7 +136,7 @@ describe('the handshake of CURVE', () => {
     expect([router.story, router.output()]).toEqual([['failed security'], '']);
   });
 
-  it('fails for a WELCOME of somebody without the key of the server', () => {
+  it('fails for a WELCOME from a peer without the server’s key', () => {
     const impostor = server();
     const dealer = client({}, CLIENT, newKeys().publicKey);
     meet(dealer, impostor);
@@ -164,7 +164,7 @@ describe('the handshake of CURVE', () => {
     expect([router.story, router.output()]).toEqual([['failed security'], '']);
   });
 
-  it('fails for a whole conversation that is played again', () => {
+  it('fails for a replay of a whole conversation', () => {
     const [dealer, router] = [client(), server()];
     const said: string[] = [];
     for (let turn = 0; turn < 3; turn++) {
@@ -177,7 +177,7 @@ describe('the handshake of CURVE', () => {
     expect(again.story).toEqual(['failed security']);
   });
 
-  it('fails for a client that shows a key it does not have', () => {
+  it('fails for a client that sends a key it does not own', () => {
     const stolen = { publicKey: newKeys().publicKey, secretKey: CLIENT.secretKey };
     const asked: Uint8Array[] = [];
     const [dealer, router] = [client({}, stolen), server((key) => asked.push(key) > 0)];
@@ -185,7 +185,7 @@ describe('the handshake of CURVE', () => {
     expect([router.story, asked]).toEqual([['failed security'], []]);
   });
 
-  it('asks once whether the key may come in, and says ERROR 400 to one that may not', () => {
+  it('asks once whether a key is authorized, and sends ERROR 400 if it is not', () => {
     const asked: string[] = [];
     const [dealer, router] = [client(), server((key) => asked.push(toHex(key)) < 0)];
     meet(dealer, router);
@@ -193,7 +193,7 @@ describe('the handshake of CURVE', () => {
     expect([asked, dealer.failure]).toEqual([[toHex(CLIENT.publicKey)], 'the peer refused: "400"']);
   });
 
-  it('fails for commands in another order, and for those of NULL', () => {
+  it('fails for commands in another order, and for commands of NULL', () => {
     for (const early of ['0405524541445900', '040a08494e495449415445ff', '0409074d455353414745ff']) {
       const router = server();
       router.receive(client().output(), early);
@@ -202,7 +202,7 @@ describe('the handshake of CURVE', () => {
     }
   });
 
-  it('fails for a key of small order, of which everybody knows what it agrees on', () => {
+  it('fails for a key of small order, whose shared key anybody can compute', () => {
     const [dealer, router] = [client(), server()];
     pass(dealer, router);
     pass(router, dealer);
@@ -211,7 +211,7 @@ describe('the handshake of CURVE', () => {
     expect(router.story).toEqual(['failed security']);
   });
 
-  it('fails for properties that are malformed, or of a socket that does not fit', () => {
+  it('fails for malformed properties, and for an incompatible socket type', () => {
     const [dealer, router] = [client({ socketType: 'SUB' }), server()];
     meet(dealer, router);
     expect([router.story, dealer.story]).toEqual([['failed socket-type'], ['failed refused']]);
@@ -219,7 +219,7 @@ describe('the handshake of CURVE', () => {
 });
 
 describe('traffic with CURVE', () => {
-  it('carries messages both ways, and nothing of them in clear', () => {
+  it('carries messages both ways, with nothing in clear text', () => {
     const { dealer, router } = met();
     const said = sealed(dealer, frames('hello', '', 'x'.repeat(300)), frames('second'));
     expect(said).not.toContain(toHex(Buffer.from('hello')));
@@ -230,7 +230,7 @@ describe('traffic with CURVE', () => {
     expect(dealer.story.slice(1)).toEqual(['message answer']);
   });
 
-  it('has the limits of the plain text', () => {
+  it('applies the limits to the plaintext', () => {
     const { dealer, router } = met({ maxMessageFrames: 2, maxMessageBytes: 100, maxFrameBytes: 150 });
     const sizes = [[100], [60, 41], [120, 1], [1, 1, 1, 1], [1]];
     router.receive(sealed(dealer, ...sizes.map((message) => message.map((size) => Buffer.alloc(size, 0x61)))));
@@ -248,12 +248,12 @@ describe('traffic with CURVE', () => {
 
   it.each([
     ['damaged', (hex: string) => damaged(hex, -1)],
-    ['played again', (hex: string) => hex + hex],
-    ['turned back to whom it came from', (hex: string) => hex, true],
-    ['cut', () => '0010' + '074d455353414745' + '00'.repeat(8)],
-    ['in clear', () => '000568656c6c6f'],
-    ['a PING in clear', () => '0407' + '0450494e470000'],
-    ['more than one frame outside', (hex: string) => '01' + hex.slice(2)],
+    ['replayed', (hex: string) => hex + hex],
+    ['sent back to its sender', (hex: string) => hex, true],
+    ['cut short', () => '0010' + '074d455353414745' + '00'.repeat(8)],
+    ['in clear text', () => '000568656c6c6f'],
+    ['a PING in clear text', () => '0407' + '0450494e470000'],
+    ['marked MORE outside the box', (hex: string) => '01' + hex.slice(2)],
   ])('ends with a frame that is %s', (_, change, back = false) => {
     const { dealer, router } = met();
     (back ? dealer : router).receive(change(sealed(dealer, frames('hello'))));
@@ -265,7 +265,7 @@ describe('traffic with CURVE', () => {
     ['all at once', Infinity],
     ['in pieces', 50_001],
     ['in small pieces', 1_000],
-  ])('opens a long frame that comes %s, limits and what is around it included', (_, bytes) => {
+  ])('opens a long frame that arrives %s, together with its neighbours and limits', (_, bytes) => {
     const limits = { maxMessageBytes: 150_000, maxFrameBytes: 160_000 };
     const { dealer, router } = met(limits);
     const bodies = [[3, 150_000 - 3], [65_536], [65_537], [155_000], [1]].map((sizes) =>
@@ -287,7 +287,7 @@ describe('traffic with CURVE', () => {
     ['authenticator', 9 + 16],
     ['first bytes', 9 + 40],
     ['last byte', -1],
-  ])('gives nothing of a long frame with another bit in its %s', (_, at) => {
+  ])('delivers nothing of a long frame with another bit in its %s', (_, at) => {
     const { dealer, router } = met({ maxMessageBytes: 150_000, maxFrameBytes: 160_000 });
     const said = fromHex(damaged(sealed(dealer, [Buffer.alloc(150_000, 'abc')]), at));
     for (let from = 0; from < said.length && router.failure === undefined; from += 40_000)
@@ -295,7 +295,7 @@ describe('traffic with CURVE', () => {
     expect(router.story.slice(1)).toEqual(['failed security']);
   });
 
-  it('reads no more of a long sealed frame at a time than it opens in a turn', () => {
+  it('reads no more of a long sealed frame at once than it opens in a turn', () => {
     const { dealer, router } = met({ maxMessageBytes: 2_000_000, maxFrameBytes: 2_000_000 });
     const said = fromHex(sealed(dealer, [Buffer.alloc(2_000_000)]));
     const rooms: number[] = [];
@@ -309,7 +309,7 @@ describe('traffic with CURVE', () => {
     expect(router.frames[0]![0]!.length).toBe(2_000_000);
   });
 
-  it('takes what other libraries send with the flag of a command', () => {
+  it('accepts MESSAGE with the flag of a command, as other libraries send it', () => {
     const { dealer, router } = met();
     router.receive(sealed(dealer, frames('hello')).replace(/^00/, '04'));
     expect(router.story.slice(1)).toEqual(['message hello']);
@@ -337,13 +337,13 @@ describe('traffic with CURVE', () => {
     expect([router.story, router.connection.noticesSilence]).toEqual([['ready '], false]);
   });
 
-  it('is refused to a peer of NULL', () => {
+  it('is not available to a peer of NULL', () => {
     expect(server().receive(LIBZMQ.greeting).story).toEqual(['failed mechanism']);
   });
 });
 
 describe('nonces of the peer', () => {
-  it('are compared in all their 64 bits', () => {
+  it('are compared in all 64 bits', () => {
     const nonces = new PeerNonces();
     const take = (hex: string) => nonces.take(new Uint8Array(16), Buffer.from(hex, 'hex')) !== undefined;
     expect(

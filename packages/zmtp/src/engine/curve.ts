@@ -1,4 +1,4 @@
-/** The CURVE handshake of 26/CURVEZMQ, both sides: HELLO, WELCOME, INITIATE, READY. */
+/** Both sides of the handshake of 26/CURVEZMQ: HELLO, WELCOME, INITIATE, READY. */
 import { bytesOf, concat } from './bytes.js';
 import type { Allocate } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
@@ -8,7 +8,7 @@ import type { Mechanism, Security, Step } from './mechanism.js';
 import { KEY_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
 import type { KeyPair, Primitives } from './primitives.js';
 
-/** What one socket needs for CURVE. */
+/** The CURVE settings of one socket. */
 export interface CurveSettings {
   readonly primitives: Primitives;
   readonly allocate: Allocate;
@@ -17,13 +17,13 @@ export interface CurveSettings {
   readonly side:
     | {
         readonly role: 'server';
-        /** Asked once per handshake, when the client has proved to own this key. */
+        /** Called once per handshake, after the client has proven that it owns this key. */
         readonly authorize: (publicKey: Uint8Array) => boolean;
       }
     | { readonly role: 'client'; readonly serverKey: Uint8Array };
 }
 
-/** A socket that plays this side of CURVE. */
+/** The mechanism of a socket on this side of CURVE. */
 export function curve(settings: CurveSettings): Security {
   const { side } = settings;
   return {
@@ -68,7 +68,7 @@ class CurveClient implements Mechanism {
   readonly #properties: Uint8Array;
   readonly #transient: KeyPair;
   readonly #nonces = new Nonces();
-  /** Between both transient pairs; known once the server has said WELCOME. */
+  /** The key shared by both transient pairs; known after WELCOME. */
   #key: Uint8Array | undefined;
 
   constructor(settings: CurveSettings, serverKey: Uint8Array, properties: Uint8Array) {
@@ -98,11 +98,11 @@ class CurveClient implements Mechanism {
     const nonce = concat(PREFIX.welcome, data.subarray(0, LONG_NONCE_BYTES));
     const welcome = helloKey && primitives.open(helloKey, nonce, data.subarray(LONG_NONCE_BYTES));
     helloKey?.fill(0);
-    if (welcome === undefined) return broken('the server did not prove to have the key it must have');
+    if (welcome === undefined) return broken('the server did not prove that it has the configured key');
     const theirTransient = welcome.subarray(0, KEY_BYTES);
     const vouchKey = pair.agree(theirTransient);
     const key = this.#transient.agree(theirTransient);
-    if (key === undefined || vouchKey === undefined) return broken('the transient key of the server is none');
+    if (key === undefined || vouchKey === undefined) return broken('the transient key of the server is invalid');
     this.#key = key;
     return { say: this.#initiate(key, vouchKey, welcome.subarray(KEY_BYTES)) };
   }
@@ -125,17 +125,17 @@ class CurveClient implements Mechanism {
     const nonce = peerNonces.take(PREFIX.ready, data);
     const { primitives, allocate } = this.#settings;
     const properties = nonce && primitives.open(key, nonce, data.subarray(SHORT_NONCE_BYTES));
-    if (properties === undefined) return broken('a READY that the server did not seal');
+    if (properties === undefined) return broken('a READY that was not sealed by the server');
     const cipher = new CurveCipher({ primitives, allocate, key, nonces: this.#nonces, peerNonces, server: false });
     return { met: { properties, publicKey: this.#serverKey, cipher } };
   }
 }
 
-/** What a server knows of a client between WELCOME and INITIATE. It ends with the connection or its time for the handshake. */
+/** What a server remembers of a client between WELCOME and INITIATE, until the connection or its handshake timeout ends. */
 interface Greeted {
   readonly clientTransient: Uint8Array;
   readonly transient: KeyPair;
-  /** Good on this connection only: an INITIATE that is played again elsewhere fails. */
+  /** Valid on this connection only: a replay of INITIATE elsewhere fails. */
   readonly cookie: Uint8Array;
 }
 
@@ -165,7 +165,7 @@ class CurveServer implements Mechanism {
     if (data[0] !== VERSION[0] || data[1] !== VERSION[1])
       return broken(`a HELLO of CurveZMQ ${data[0] ?? 0}.${data[1] ?? 0}; the version is ${VERSION.join('.')}`);
     const { primitives, pair } = this.#settings;
-    // A copy: it is kept longer than the bytes around it.
+    // A copy: it outlives the chunk it arrived in.
     const clientTransient = Uint8Array.from(data.subarray(HELLO_KEY_AT, HELLO_NONCE_AT));
     const key = pair.agree(clientTransient);
     const nonce = this.#peerNonces.take(PREFIX.hello, data.subarray(HELLO_NONCE_AT));
@@ -190,14 +190,15 @@ class CurveServer implements Mechanism {
     const key = transient.agree(clientTransient);
     const nonce = this.#peerNonces.take(PREFIX.initiate, data.subarray(COOKIE_BYTES));
     const plain = key && nonce && primitives.open(key, nonce, data.subarray(INITIATE_BOX_AT));
-    if (key === undefined || plain === undefined) return broken('an INITIATE that the client of HELLO did not seal');
+    if (key === undefined || plain === undefined)
+      return broken('an INITIATE that was not sealed by the client that sent HELLO');
     const publicKey = Uint8Array.from(plain.subarray(0, KEY_BYTES));
     if (!this.#vouches(plain, publicKey, clientTransient, transient))
-      return broken('the client did not prove to have the key that it shows');
+      return broken('the client did not prove that it has the key it sent');
     if (!this.#authorize(publicKey))
       return {
         say: encodeError(REFUSED),
-        failure: { code: 'denied', text: 'the key of the client is not let in', publicKey },
+        failure: { code: 'denied', text: 'the key of the client is not authorized', publicKey },
       };
     const nonces = new Nonces();
     const readyNonce = nonces.next(PREFIX.ready);
@@ -207,7 +208,7 @@ class CurveServer implements Mechanism {
     return { say, met: { properties: plain.subarray(PROPERTIES_AT), publicKey, cipher } };
   }
 
-  /** The owner of the long-term key says that the transient one is its own, and that it means us. */
+  /** The owner of the long-term key vouches that the transient key is its own, and that it means to reach us. */
   #vouches(plain: Uint8Array, publicKey: Uint8Array, clientTransient: Uint8Array, transient: KeyPair): boolean {
     const { primitives, pair } = this.#settings;
     const key = transient.agree(publicKey);
@@ -218,7 +219,7 @@ class CurveServer implements Mechanism {
   }
 }
 
-/** A box of NaCl: authenticator and cipher text. */
+/** A NaCl box: authenticator and ciphertext. */
 function boxOf({ primitives }: CurveSettings, key: Uint8Array, nonce: Uint8Array, plain: Uint8Array): Uint8Array {
   const space = new Uint8Array(SCRATCH_BYTES + TAG_BYTES + plain.length);
   space.set(plain, SCRATCH_BYTES + TAG_BYTES);
@@ -226,7 +227,7 @@ function boxOf({ primitives }: CurveSettings, key: Uint8Array, nonce: Uint8Array
   return space.subarray(SCRATCH_BYTES);
 }
 
-/** The part of a nonce that travels, copied. */
+/** A copy of the part of a nonce that is sent. */
 function shortOf(nonce: Uint8Array): Uint8Array {
   return nonce.slice(PREFIX.hello.length);
 }

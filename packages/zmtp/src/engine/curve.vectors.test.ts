@@ -1,4 +1,4 @@
-/** Byte for byte what libsodium makes of 26/CURVEZMQ: a mistake that both sides of ours share would show here. */
+/** Compares our CURVE with libsodium's, byte for byte. A mistake that both our sides share would show here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nodePrimitives, pairOf } from '../primitives.js';
@@ -21,7 +21,7 @@ const keysOf = ({ publicKey, secretKey }: Pair) => ({
 });
 const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
 
-/** A side of CURVE that draws these bytes where others are random, and this transient pair. */
+/** A side of CURVE with these bytes in place of random ones, and this transient pair. */
 function fixed(pair: Pair, transient: Pair, drawn: readonly string[], side: CurveSettings['side']) {
   const left = drawn.map((hex) => Buffer.from(hex, 'hex'));
   const primitives = {
@@ -51,12 +51,12 @@ function router(): EngineRecorder {
   return new EngineRecorder({ ...SETTINGS, ...SIZES, allocate, security });
 }
 
-/** What is sent in answer. */
+/** The output in answer. */
 const answer = (one: EngineRecorder, hex: string): string => one.receive(hex).output();
 const sealed = (one: EngineRecorder): string => one.connection.take([BODY]).map(toHex).join('');
 
 describe('CURVE against libsodium', () => {
-  it('a client says these bytes, and understands those of a server', () => {
+  it('a client sends these bytes and accepts those of a server', () => {
     const client = dealer();
     const greeting = client.output();
     const server = router();
@@ -69,7 +69,7 @@ describe('CURVE against libsodium', () => {
     expect(client.frames.map((frames) => frames.map(toHex))).toEqual([BODY.map(toHex)]);
   });
 
-  it('a server says these bytes, and understands those of a client', () => {
+  it('a server sends these bytes and accepts those of a client', () => {
     const server = router();
     server.output();
     server.receive(dealer().output()).output();

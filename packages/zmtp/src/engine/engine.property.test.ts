@@ -9,7 +9,7 @@ const allocate = (bytes: number) => new Uint8Array(bytes);
 const FAILURES = /^failed (not-zmtp|version|mechanism|malformed|too-large|socket-type|refused)$/;
 
 const READY_ROUTER = '041c0552454144590b536f636b65742d5479706500000006524f55544552';
-/** Things that a peer may say, and some that miss by little. */
+/** Valid peer output, and some that is slightly wrong. */
 const WORDS = [
   LIBZMQ.ready,
   READY_ROUTER,
@@ -44,7 +44,7 @@ const random = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(byte
 const afterGreeting = random.map((bytes) => Buffer.concat([fromHex(LIBZMQ.greeting), bytes]));
 const afterHandshake = random.map((bytes) => Buffer.concat([fromHex(LIBZMQ.greeting, LIBZMQ.ready), bytes]));
 
-/** The story that these bytes tell, cut at these places; then every deadline until none is left. */
+/** The result of these bytes, split at these positions; then every deadline until none is left. */
 function tell(bytes: Uint8Array, cuts: readonly number[] = []): readonly string[] {
   const recorder = new EngineRecorder({ heartbeatMs: 200 });
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
@@ -67,14 +67,14 @@ test.each([
       const story = tell(input);
       const failures = story.filter((line) => line.startsWith('failed'));
       assert.ok(failures.length <= 1);
-      // Nothing is heard after a failure.
+      // Nothing is reported after a failure.
       if (failures.length === 1) assert.match(story.at(-1) ?? '', FAILURES);
     }),
     { numRuns },
   );
 });
 
-test('the same bytes in any pieces tell the same', () => {
+test('the same bytes in any pieces give the same result', () => {
   fc.assert(
     fc.property(fc.oneof(conversation, mutated), fc.array(fc.nat(), { maxLength: 20 }), (bytes, cuts) => {
       assert.deepEqual(tell(bytes, cuts), tell(bytes));
@@ -97,7 +97,7 @@ test('a connection that fails or falls silent ends after at most three deadlines
       let deadlines = 0;
       for (; connection.deadline < Infinity; deadlines++) connection.tick(connection.deadline);
       assert.ok(deadlines <= 3);
-      // A fault may make it a peer of ZMTP 3.0, which nobody can ask for a sign of life.
+      // A fault may make it a peer of ZMTP 3.0, which cannot be probed.
       const old = bytes[10] === 3 && bytes[11] === 0;
       if (!old) assert.match(story.at(-1) ?? '', /^failed/);
     }),

@@ -12,7 +12,7 @@ describe('the greeting', () => {
     expect(new EngineRecorder().output()).toBe(NULL_GREETING);
   });
 
-  it('is answered with READY and the socket type, once it is complete', () => {
+  it('is answered with READY and the socket type once it is complete', () => {
     const recorder = new EngineRecorder();
     recorder.output();
     recorder.receive(LIBZMQ.greeting.slice(0, 126));
@@ -47,12 +47,12 @@ describe('the greeting', () => {
 });
 
 describe('the handshake', () => {
-  it('tells the identity that the peer announced, or an empty one', () => {
+  it('reports the identity that the peer announced, or an empty one', () => {
     expect(new EngineRecorder().receive(LIBZMQ.greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
     expect(new EngineRecorder().receive(LIBZMQ.greeting, READY_ROUTER).story).toEqual(['ready ']);
   });
 
-  it('takes names of properties in any case, and ignores those it does not know', () => {
+  it('accepts property names in any case and ignores unknown ones', () => {
     const upper = LIBZMQ.ready.replace('536f636b65742d54797065', '534f434b45542d54595045');
     expect(new EngineRecorder().receive(LIBZMQ.greeting, upper).story).toEqual(['ready worker-7']);
     const extra = `04${(0x1c + 9).toString(16)}${READY_ROUTER.slice(4)}03582d79000000012a`;
@@ -64,7 +64,7 @@ describe('the handshake', () => {
     ['ROUTER', 'PUB'],
     ['DEALER', 'REQ'],
     ['DEALER', ''],
-  ] as const)('of a %s with a %j fails, and the peer is told why', (socketType, other) => {
+  ] as const)('of a %s with a %j fails, and the peer gets the reason', (socketType, other) => {
     const recorder = new EngineRecorder({ socketType });
     recorder.receive(LIBZMQ.greeting);
     recorder.output();
@@ -88,7 +88,7 @@ describe('the handshake', () => {
   it.each([
     ['a message', wire('hello')],
     ['a PING', ping('0000')],
-    ['a command nobody knows', '0403024849'],
+    ['an unknown command', '0403024849'],
     ['a READY without socket type', '0406055245414459'],
     ['a property cut short', '040a05524541445903582d79'],
     ['a property longer than the command', READY_ROUTER.replace('00000006', '00000007')],
@@ -113,11 +113,11 @@ describe('the handshake', () => {
     expect([recorder.story, recorder.failure]).toEqual([['failed refused'], 'the peer refused: "n?o"']);
   });
 
-  it('fails for a command over 8 KiB before it has come', () => {
+  it('fails for a command over 8 KiB before it has arrived', () => {
     expect(new EngineRecorder().receive(LIBZMQ.greeting, '060000000000002001').story).toEqual(['failed too-large']);
   });
 
-  it('must be complete in time, however busy the peer seems', () => {
+  it('must complete in time, however busy the peer seems', () => {
     const { connection, story } = new EngineRecorder();
     expect(connection.deadline).toBe(1_000);
     connection.receive(fromHex(LIBZMQ.greeting), 999);
@@ -129,12 +129,12 @@ describe('the handshake', () => {
 });
 
 describe('traffic', () => {
-  it('gives the messages of libzmq, frame by frame', () => {
+  it('delivers messages from libzmq frame by frame', () => {
     const recorder = EngineRecorder.met({ maxMessageBytes: 1_000, maxFrameBytes: 1_000 }).receive(LIBZMQ.message);
     expect(recorder.story).toEqual([`message hello||${'x'.repeat(300)}`]);
   });
 
-  it('drops a message of too many frames or bytes, says so once, and goes on', () => {
+  it('drops a message of too many frames or bytes, reports it once, and continues', () => {
     const recorder = EngineRecorder.met();
     recorder.receive(wire('1', '2', '3', '4'), wire('1', '2', '3', '4', '5', '6'));
     recorder.receive(wire('x'.repeat(100)), wire('x'.repeat(60), 'x'.repeat(41), 'x'), wire('x'.repeat(150)));
@@ -149,26 +149,26 @@ describe('traffic', () => {
     ]);
   });
 
-  it('fails for a frame over the limit before it has come', () => {
+  it('fails for a frame over the limit before it has arrived', () => {
     expect(EngineRecorder.met().receive('0097').story).toEqual(['failed too-large']);
     expect(EngineRecorder.met().receive('02ffffffffffffffff').story).toEqual(['failed too-large']);
   });
 
-  it('hears nothing after a failure', () => {
+  it('ignores all bytes after a failure', () => {
     expect(EngineRecorder.met().receive(wire('a'), '0800', wire('b')).story).toEqual(['message a', 'failed malformed']);
   });
 
-  it('obeys a PING between the frames of a message, as libzmq sends it', () => {
+  it('answers a PING between the frames of a message, as libzmq sends it', () => {
     const recorder = EngineRecorder.met().receive('010161', ping('0000'), '000162');
     expect([recorder.story, recorder.output()]).toEqual([['message a|b'], '040504504f4e47']);
   });
 
-  it('ignores commands it does not know', () => {
+  it('ignores unknown commands', () => {
     expect(EngineRecorder.met().receive('0405094845', wire('a')).story).toEqual(['failed malformed']);
     expect(EngineRecorder.met().receive('04040248454c', wire('a')).story).toEqual(['message a']);
   });
 
-  it('is held while messages are not accepted, commands are not, and goes on where it stopped', () => {
+  it('is held while messages are not accepted; commands are not held; then continues where it stopped', () => {
     const recorder = EngineRecorder.met();
     recorder.pauseOnMessage = true;
     recorder.receive(wire('1'), ping('0000'), wire('2'), wire('x'.repeat(101)), ping('0000', '01'), wire('3'), '0001');
@@ -188,7 +188,7 @@ describe('traffic', () => {
 });
 
 describe('commands', () => {
-  it('wait while none are obeyed, in their order, and go on where they stopped', () => {
+  it('wait in order while none are accepted, then continue where they stopped', () => {
     const recorder = EngineRecorder.met();
     recorder.obeying = false;
     recorder.receive(ping('0000', '01'), ping('0000', '02'), wire('1'));
@@ -198,7 +198,7 @@ describe('commands', () => {
     expect([recorder.story, recorder.output()]).toEqual([['held', 'message 1'], '040604504f4e4702']);
   });
 
-  it('are work, whatever they say, and a handshake with cryptography is more', () => {
+  it('count as work, and a handshake with cryptography as more', () => {
     const recorder = EngineRecorder.met();
     expect(recorder.work).toBe(1);
     recorder.receive(ping('0000'), '040504504f4e47', '04040248454c');
@@ -210,11 +210,11 @@ describe('heartbeats', () => {
   const HEARTBEATS = { heartbeatMs: 200, timeoutMs: 600 };
   const PING = ping('0008');
 
-  it('answer PING with the context it came with', () => {
+  it('answer a PING with its context', () => {
     expect(EngineRecorder.met().receive(ping('0000', 'c0ffee')).output()).toBe('040804504f4e47c0ffee');
   });
 
-  it('answer many PINGs at once with the last one', () => {
+  it('answer only the last of many PINGs', () => {
     const recorder = EngineRecorder.met();
     for (let count = 0; count < 1_000; count++) recorder.receive(ping('0000', '01'));
     expect(recorder.receive(ping('0000', '02')).output()).toBe('040604504f4e4702');
@@ -229,7 +229,7 @@ describe('heartbeats', () => {
     expect(EngineRecorder.met().receive(hex).story).toEqual(['failed malformed']);
   });
 
-  it('ask after an interval in which nothing was heard', () => {
+  it('send a PING after an interval without input', () => {
     const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.sent(150);
     connection.tick(199);
@@ -238,14 +238,14 @@ describe('heartbeats', () => {
     expect([output(), connection.deadline, story]).toEqual([PING, 800, []]);
   });
 
-  it('speak after an interval in which nothing was said, as the time-to-live promises', () => {
+  it('send a PING after an interval without output, as the time-to-live promises', () => {
     const { connection, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.receive(fromHex(wire('x')), 150);
     connection.tick(200);
     expect(output()).toBe(PING);
   });
 
-  it('rest while both sides talk', () => {
+  it('send nothing while both sides send', () => {
     const { connection, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     for (let now = 100; now <= 5_000; now += 100) {
       connection.receive(fromHex(wire('x')), now);
@@ -255,7 +255,7 @@ describe('heartbeats', () => {
     expect([output(), connection.deadline]).toEqual(['', 5_200]);
   });
 
-  it('ask once, and give up when nothing comes in time', () => {
+  it('send one PING, and give up if nothing arrives in time', () => {
     const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.tick(200);
     connection.sent(200);
@@ -266,7 +266,7 @@ describe('heartbeats', () => {
     expect(story).toEqual(['failed silent']);
   });
 
-  it('take anything that comes as a sign of life', () => {
+  it('accept any bytes as a sign of life', () => {
     const { connection, story } = EngineRecorder.met(HEARTBEATS);
     connection.tick(200);
     connection.receive(fromHex('00'), 799);
@@ -274,7 +274,7 @@ describe('heartbeats', () => {
     expect([story, connection.deadline]).toEqual([[], 1_400]);
   });
 
-  it('give up after the time-to-live of the peer, unless it speaks again', () => {
+  it('give up after the peer’s time-to-live, unless it sends again', () => {
     const { connection, story } = EngineRecorder.met({ timeoutMs: 60_000 });
     connection.receive(fromHex(LIBZMQ.ping), 100);
     expect(connection.deadline).toBe(2_600);
@@ -289,7 +289,7 @@ describe('heartbeats', () => {
     expect(EngineRecorder.met(HEARTBEATS, GREETING_3_0).connection.deadline).toBe(Infinity);
   });
 
-  it('do not count while nobody listens', () => {
+  it('do not judge the peer while the connection is not read', () => {
     const recorder = EngineRecorder.met(HEARTBEATS);
     const { connection, story } = recorder;
     recorder.accepting = false;
@@ -305,24 +305,27 @@ describe('heartbeats', () => {
 
   it.each([
     ['twice per interval', HEARTBEATS, '0000', 100],
-    ['every second where there is none', { heartbeatMs: 0 }, '0000', 1_000],
-    ['every second where it is long', { heartbeatMs: 60_000 }, '0000', 1_000],
+    ['every second without an interval', { heartbeatMs: 0 }, '0000', 1_000],
+    ['every second if the interval is long', { heartbeatMs: 60_000 }, '0000', 1_000],
     ['six times within the time-to-live of the peer', { heartbeatMs: 0 }, '0003', 50],
-  ])('go on %s while nobody listens, for the other side must not take us for silent', (_, settings, ttl, everyMs) => {
-    const recorder = EngineRecorder.met(settings);
-    const { connection } = recorder;
-    recorder.accepting = false;
-    recorder.receive(ping(ttl), wire('x'));
-    recorder.output();
-    const promise = settings.heartbeatMs === 200 ? PING : ping(settings.heartbeatMs === 0 ? '0000' : '025e');
-    for (let now = everyMs; now <= 20 * everyMs; now += everyMs) {
-      expect(connection.deadline).toBe(now);
-      connection.tick(now);
-      expect(recorder.output()).toBe(promise);
-    }
-  });
+  ])(
+    'continue %s while the connection is not read, so that the peer does not give us up',
+    (_, settings, ttl, everyMs) => {
+      const recorder = EngineRecorder.met(settings);
+      const { connection } = recorder;
+      recorder.accepting = false;
+      recorder.receive(ping(ttl), wire('x'));
+      recorder.output();
+      const promise = settings.heartbeatMs === 200 ? PING : ping(settings.heartbeatMs === 0 ? '0000' : '025e');
+      for (let now = everyMs; now <= 20 * everyMs; now += everyMs) {
+        expect(connection.deadline).toBe(now);
+        connection.tick(now);
+        expect(recorder.output()).toBe(promise);
+      }
+    },
+  );
 
-  it('are not said to a peer of ZMTP 3.0 while nobody listens', () => {
+  it('are not sent to a peer of ZMTP 3.0 while the connection is not read', () => {
     const recorder = EngineRecorder.met(HEARTBEATS, GREETING_3_0);
     recorder.accepting = false;
     recorder.receive(wire('x'));
@@ -332,7 +335,7 @@ describe('heartbeats', () => {
   it.each([
     ['their interval', HEARTBEATS, 250],
     ['their timeout, without an interval', { heartbeatMs: 0, timeoutMs: 600 }, 650],
-  ])('give up a peer that is probed after %s, unless it is heard', (_, settings, end) => {
+  ])('give up a probed peer after %s, unless it sends something', (_, settings, end) => {
     const { connection, story } = EngineRecorder.met(settings);
     connection.probe(10);
     connection.receive(fromHex(wire('x')), 20);
@@ -344,7 +347,7 @@ describe('heartbeats', () => {
     expect(story).toEqual(['message x', 'failed silent']);
   });
 
-  it('are not probed where the peer does not know them, nor judged while nobody listens', () => {
+  it('do not probe a peer that does not know them, and do not judge while the connection is not read', () => {
     const old = EngineRecorder.met(HEARTBEATS, GREETING_3_0).connection;
     old.probe(0);
     expect(old.deadline).toBe(Infinity);
@@ -365,7 +368,7 @@ describe('heartbeats', () => {
     expect(output()).toBe(`040504504f4e47${PING}`);
   });
 
-  it('do not count while nothing can be heard, but are said, and count from when it can', () => {
+  it('are sent, but do not judge, while nothing can be received; judging restarts afterwards', () => {
     const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.tick(200);
     output();

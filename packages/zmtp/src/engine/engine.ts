@@ -1,6 +1,6 @@
 /**
- * One ZMTP connection without I/O: greeting, handshake, messages, heartbeats. 37/ZMTP, with peers of 3.0 (23/ZMTP) as well. Bytes and time go
- * in; the calls of {@link ConnectionSink} say what they mean. What may come when is in legality.ts.
+ * One ZMTP connection without I/O: greeting, handshake, messages, heartbeats. 37/ZMTP, also with peers of 3.0 (23/ZMTP). Bytes and time go in;
+ * it calls {@link ConnectionSink} with what they mean. legality.ts says what may come when.
  */
 import {
   decodeCommand,
@@ -27,12 +27,12 @@ import { FrameReader } from './reader.js';
 import type { ReadItem } from './reader.js';
 import type { Sealing } from './sealing.js';
 
-/** What a step of a handshake with cryptography costs, in messages. */
+/** Cost of a handshake step with cryptography, in messages. */
 const HANDSHAKE_WORK = 64;
 
 /**
- * One end of a connection. The owner sends what {@link take} returns, before and between whole messages; it calls {@link receive} when bytes
- * came, {@link sent} when something was sent, and {@link tick} at the {@link deadline}.
+ * One end of a connection. The owner sends what {@link take} returns, before and between whole messages. It calls {@link receive} for received
+ * bytes, {@link sent} after each send, and {@link tick} at the {@link deadline}.
  */
 export class ConnectionEngine {
   readonly #settings: ConnectionSettings;
@@ -48,7 +48,7 @@ export class ConnectionEngine {
   #stage: Stage = 'greeting';
   /** From the greeting until the handshake is complete. */
   #mechanism: Mechanism | undefined;
-  /** A message or command that the sink does not take yet. */
+  /** A message or command that the sink does not accept yet. */
   #held: ReadItem | undefined;
   #isOfferedLanes = false;
   #isReq = false;
@@ -66,32 +66,32 @@ export class ConnectionEngine {
     });
   }
 
-  /** True once the handshake is complete, until the connection fails. */
+  /** True from the end of the handshake until the connection fails. */
   get ready(): boolean {
     return this.#stage === 'traffic';
   }
 
-  /** True when silence is noticed: heartbeats are on and the peer knows PING. */
+  /** True if silence is detected: heartbeats are on and the peer knows PING. */
   get noticesSilence(): boolean {
     return this.#liveness.noticesSilence;
   }
 
-  /** True when the peer takes lanes; known once the connection is {@link ready}. */
+  /** True if the peer accepts lanes; known once the connection is {@link ready}. */
   get isOfferedLanes(): boolean {
     return this.#isOfferedLanes;
   }
 
-  /** True when the peer said that it is a REQ. */
+  /** True if the peer announced that it is a REQ. */
   get isReq(): boolean {
     return this.#isReq;
   }
 
-  /** True once anything of a greeting has come. */
+  /** True once any byte of the greeting has arrived. */
   get greeted(): boolean {
     return this.#greetingBytes > 0;
   }
 
-  /** True when all traffic is encrypted. */
+  /** True if all traffic is encrypted. */
   get sealed(): boolean {
     return this.#output.cipher !== undefined;
   }
@@ -101,7 +101,7 @@ export class ConnectionEngine {
     return this.#held !== undefined;
   }
 
-  /** When {@link tick} is due; `Infinity` when nothing depends on time. Moves later without notice. */
+  /** When {@link tick} is due; `Infinity` if nothing depends on time. May move later without notice. */
   get deadline(): number {
     if (this.#stage === 'failed') return Infinity;
     if (this.#stage !== 'traffic') return this.#startedAt + this.#settings.handshakeMs;
@@ -118,12 +118,12 @@ export class ConnectionEngine {
     return this.#reader.unfinishedBytes;
   }
 
-  /** Bytes that wait behind what is held. */
+  /** Bytes received after what is held. */
   get waitingBytes(): number {
     return this.#held === undefined ? 0 : this.#reader.waitingBytes;
   }
 
-  /** Memory of what was received and not passed on. */
+  /** Memory of bytes received and not passed on. */
   get heldBytes(): number {
     const { unfinishedBytes, chunkBytes } = this.#reader;
     return this.#held === undefined ? unfinishedBytes : unfinishedBytes + chunkBytes;
@@ -134,7 +134,7 @@ export class ConnectionEngine {
     this.#reader.discard();
   }
 
-  /** Takes received bytes, which must not change afterwards. Not to be called while {@link holding}. */
+  /** Takes received bytes, which must not change afterwards. Do not call it while {@link holding}. */
   receive(chunk: Uint8Array, now: number): void {
     this.#liveness.hear(now);
     const rest = this.#stage === 'greeting' ? this.#readGreeting(chunk) : chunk;
@@ -143,7 +143,7 @@ export class ConnectionEngine {
     this.#read();
   }
 
-  /** Goes on with what is held, if the sink takes it now, and what came after it. */
+  /** Continues with what is held, if the sink accepts it now, and with the bytes after it. */
   resume(now: number): void {
     this.#liveness.hear(now);
     this.#read();
@@ -154,49 +154,52 @@ export class ConnectionEngine {
     this.#liveness.excuse(until, stillDeaf);
   }
 
-  /** Asks for a sign of life: the connection fails when none comes within the interval of heartbeats, or without them their timeout. */
+  /** Asks the peer for a sign of life. The connection fails if none comes within the heartbeat interval or, without heartbeats, their timeout. */
   probe(now: number): void {
     if (this.#stage === 'traffic' && this.#liveness.probe(now)) this.#output.ping(this.#liveness.ttlMs);
   }
 
-  /** Something was sent. */
+  /** Output was sent. */
   sent(now: number): void {
     this.#liveness.speak(now);
   }
 
-  /** Tells a publisher which messages are wanted: by a command or, to ZMTP 3.0, by a message. Only while {@link ready}. */
+  /** Subscribes to a prefix or cancels it: with a command, or with a message for ZMTP 3.0. Only while {@link ready}. */
   subscribe(prefix: Uint8Array, wanted: boolean): void {
     this.#output.subscribe(prefix, wanted, this.#liveness.knowsPing);
   }
 
   /**
-   * What to send now: greeting and commands, often none, then these messages; in as few parts as possible. Bodies of 8 KiB and more may be the
-   * very arrays that were given: they must not change until the parts have been written.
+   * The output to send now, in as few parts as possible: greeting and commands if any, then these messages. Bodies of 8 KiB and more may be the
+   * given arrays: do not change them until the parts are written.
    */
   take(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
     return this.#output.take(messages);
   }
 
-  /** The greeting and commands to send now, in order; often none. */
+  /** The greeting and commands to send now, in order; usually none. */
   takeOutput(): readonly Uint8Array[] {
     return this.#output.takeCommands();
   }
 
-  /** Encrypts these messages step by step where traffic is {@link sealed}. No other output may be taken before it is done: it goes behind them. */
+  /** Encrypts these messages step by step if traffic is {@link sealed}. Take no other output until it is done. */
   seal(messages: readonly (readonly Uint8Array[])[]): Sealing | undefined {
     return this.#output.seal(messages);
   }
 
-  /** The peer speaks, if not yet for us to hear: the rest of our greeting is sent. */
+  /** The peer has begun to speak: releases the rest of our greeting, even if we do not read yet. */
   greet(): void {
     this.#output.greet();
   }
 
-  /** Does what is due. */
+  /** Does what is due at the deadline. */
   tick(now: number): void {
     if (this.deadline > now) return;
     if (this.#stage !== 'traffic') {
-      this.#fail({ code: 'handshake-timeout', text: `no handshake within ${this.#settings.handshakeMs} ms` });
+      this.#fail({
+        code: 'handshake-timeout',
+        text: `the handshake did not complete within ${this.#settings.handshakeMs} ms`,
+      });
       return;
     }
     const due = this.#liveness.tick(now, this.holding);
@@ -204,7 +207,7 @@ export class ConnectionEngine {
     else this.#fail({ code: 'silent', text: due.silence });
   }
 
-  /** Returns what follows the greeting; `undefined` while it is incomplete or when it is wrong. */
+  /** Returns the bytes after the greeting; `undefined` if it is incomplete or wrong. */
   #readGreeting(chunk: Uint8Array): Uint8Array | undefined {
     this.#output.greet();
     const bytes = Math.min(chunk.length, GREETING_BYTES - this.#greetingBytes);
@@ -302,7 +305,7 @@ export class ConnectionEngine {
         if (this.#publishes) this.#sink.onSubscription(command.prefix, command.wanted);
         return;
       default:
-      // A PONG has done its work by being heard.
+      // Receiving a PONG is all that matters.
     }
   }
 
@@ -320,7 +323,7 @@ export class ConnectionEngine {
     const { socketType } = this.#settings;
     if (!isCompatible(socketType, properties.socketType)) {
       const text = `a ${socketType} cannot talk to a ${JSON.stringify(properties.socketType)}`;
-      // A peer whose part of the handshake is encrypted takes nothing in clear any more.
+      // Once its part of the handshake is encrypted, a peer accepts nothing in clear text.
       if (met.cipher === undefined || say !== undefined) this.#output.say(encodeError(text));
       this.#fail({ code: 'socket-type', text });
       return;

@@ -1,50 +1,50 @@
-/** What a connection's engine is made with, and what it tells. */
+/** The settings of a connection's engine, and the calls it makes. */
 import type { Allocate, Reuse } from './bytes.js';
 import type { SocketType } from './commands.js';
 import type { Failure } from './failure.js';
 import type { Security } from './mechanism.js';
 import type { ReaderLimits } from './reader.js';
 
-/** The same for all connections of a socket. */
+/** Shared by all connections of a socket. */
 export interface ConnectionSettings extends ReaderLimits {
   readonly socketType: SocketType;
   /** The routing id to announce. */
   readonly identity?: Uint8Array | undefined;
-  /** Whether to offer lanes to those who connect; default: no. */
+  /** Whether to offer lanes to connecting peers; default: no. */
   readonly offersLanes?: boolean | undefined;
-  /** How both sides prove who they are; default: NULL. */
+  /** How both sides authenticate; default: NULL. */
   readonly security?: Security | undefined;
-  /** Milliseconds from the start until the peer's READY must have come. */
+  /** Time limit for the handshake. Milliseconds. */
   readonly handshakeMs: number;
-  /** Milliseconds of silence, in either direction, before a PING; 0 for none. */
+  /** Silence in either direction before a PING; 0 for no PINGs. Milliseconds. */
   readonly heartbeatMs: number;
-  /** Milliseconds after a PING in which anything must come. */
+  /** Time limit for any answer after a PING. Milliseconds. */
   readonly timeoutMs: number;
   readonly allocate: Allocate;
-  /** Where long bodies are put together; default: {@link allocate}. */
+  /** Memory for long bodies; default: {@link allocate}. */
   readonly reuse?: Reuse | undefined;
 }
 
-/** What an engine calls, from inside `receive`, `resume` and `tick`. Nothing comes after `onFailure`. */
+/** Called from inside `receive`, `resume` and `tick`. Nothing is called after `onFailure`. */
 export interface ConnectionSink {
-  /** Whether a message may come now; asked before each. */
+  /** Whether to accept a message now; called before each. */
   readonly accepting: boolean;
-  /** Whether a command may be obeyed now; asked before each. Usually true also while no message is accepted. */
+  /** Whether to execute a command now; called before each. Usually true even while no message is accepted. */
   readonly obeying: boolean;
-  /** A command was obeyed: as much work as so many messages. */
+  /** A command was executed; `work` is its cost in messages. */
   onObeyed(work: number): void;
-  /** The handshake is complete. The identity is empty if the peer announced none; the key is there with CURVE. */
+  /** The handshake is complete. The identity is empty if the peer announced none; the key is set with CURVE. */
   onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void;
-  /** A message or command waits for `resume`, with all that comes after it: nothing more may be received until then. */
+  /** A message or command waits for `resume`, with everything after it. Do not receive more until then. */
   onHeld(): void;
-  /** A message; its frames are the sink's. */
+  /** A message. The sink owns its frames. */
   onMessage(frames: Uint8Array[]): void;
-  /** A peer of a publisher asks for messages with this prefix, or no longer wants them. The prefix is a view: copy it to keep it. */
+  /** A publisher's peer subscribes to a prefix or cancels it. The prefix is a view: copy it to keep it. */
   onSubscription(prefix: Uint8Array, wanted: boolean): void;
-  /** A message is over the limits; the rest of it will be skipped. */
+  /** A message exceeds the limits; the rest of it is skipped. */
   onRejected(reason: 'too-many-frames' | 'too-large'): void;
   /** There is output to take soon. */
   onOutput(): void;
-  /** The connection must be cut after its last output was sent. */
+  /** Cut the connection after sending its last output. */
   onFailure(failure: Failure): void;
 }

@@ -1,18 +1,18 @@
-/** Why a connection failed: whatever a peer does ends as one of these values, never as an exception. */
+/** Why a connection failed. Whatever a peer does ends as one of these values, never as an exception. */
 
-/** What was wrong, as a closed set. */
+/** The closed set of causes. */
 export type FailureCode =
   /** The peer does not speak ZMTP. */
   | 'not-zmtp'
   /** It speaks a version before 3.0. */
   | 'version'
-  /** Its security mechanism is not ours. */
+  /** Its security mechanism differs from ours. */
   | 'mechanism'
-  /** Bytes that no ZMTP peer sends. */
+  /** It sent bytes that no ZMTP peer sends. */
   | 'malformed'
   /** A frame or command far over the limit. */
   | 'too-large'
-  /** One connection or handshake over the limit. */
+  /** One connection or handshake too many. */
   | 'too-many'
   /** Memory was short, and the connection held some of it: `MemoryBudget`. */
   | 'memory'
@@ -20,21 +20,21 @@ export type FailureCode =
   | 'socket-type'
   /** It sent an ERROR command. */
   | 'refused'
-  /** It did not prove what its security mechanism asks for, or sent what nobody with the right keys sends. */
+  /** It did not prove what its security mechanism requires, or sent what no peer with the right keys sends. */
   | 'security'
-  /** It proved who it is and is not let in; or it says so of us (status 400, as libzmq does). */
+  /** It authenticated but is not authorized; or it rejected us (status 400, as libzmq sends). */
   | 'denied'
   /** It did not complete the handshake in time. */
   | 'handshake-timeout'
-  /** It gave no sign of life when asked for one, or was silent for longer than it had announced. */
+  /** It did not answer a probe, or was silent for longer than it had announced. */
   | 'silent'
-  /** The network reported an error, such as a refused connection. */
+  /** The network reported an error, for example a refused connection. */
   | 'network';
 
 /** A connection that failed. */
 export interface Failure {
   readonly code: FailureCode;
-  /** One sentence with the offending value. */
+  /** One sentence, with the offending value. */
   readonly text: string;
   /** With `security`: the peer expects a server with another key. */
   readonly expectsOther?: boolean;

@@ -33,7 +33,7 @@ export function writeHeader(target: Uint8Array, at: number, flags: number, lengt
   return at + LONG_HEADER;
 }
 
-/** The eight bytes at `at` as a number. Inexact above 2^53, where every limit has long been passed. */
+/** The eight bytes at `at` as a number. Inexact above 2^53, far beyond every limit. */
 export function readLongSize(source: Uint8Array, at: number): number {
   let high = 0;
   let low = 0;

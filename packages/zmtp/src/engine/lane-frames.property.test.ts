@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HEADER_BYTES, KIND, LaneFrameReader, writeLaneHeader } from './lane-frames.js';
 
-/** What a reader says of these chunks, payloads joined per run of one lane. */
+/** What a reader finds in these chunks, with payloads joined per run of one lane. */
 function read(chunks: readonly Uint8Array[]): string[] {
   const story: string[] = [];
   let open = '';
@@ -32,7 +32,7 @@ function read(chunks: readonly Uint8Array[]): string[] {
   return story;
 }
 
-/** The bytes in pieces that end at these places. */
+/** The bytes split at these positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
@@ -46,7 +46,7 @@ const frame = fc.oneof(
 const places = fc.array(fc.nat(), { maxLength: 12 });
 
 describe('frames of lanes', () => {
-  it('are read as they were written, however they are cut', () => {
+  it('are read as written, however they are split', () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 12 }), places, (frames, at) => {
         const bytes = Buffer.concat(
@@ -69,12 +69,12 @@ describe('frames of lanes', () => {
     );
   });
 
-  it('that are none end the reading once, and never throw', () => {
+  it('end the reading once if invalid, and never throw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), places, (bytes, at) => {
         const story = read(cut(bytes, at));
         expect(story).toEqual(read([bytes]));
-        const fault = story.findIndex((line) => line.startsWith('a frame of kind'));
+        const fault = story.findIndex((line) => line.startsWith('unknown frame kind'));
         expect(fault === -1 || fault === story.length - 1).toBe(true);
       }),
       { numRuns: 5000 },

@@ -9,7 +9,7 @@
  *     size       = 4OCTET                    ; DATA: octets that follow; WINDOW: octets granted; otherwise 0
  */
 
-/** What the opener sends first, and the acceptor answers with. No greeting of ZMTP begins like it. */
+/** Sent first by the opener; the acceptor answers with the same. No ZMTP greeting begins like it. */
 export const PREAMBLE = Uint8Array.from('LANES/1\n', (character) => character.charCodeAt(0));
 
 /** Bytes of a frame before its payload. */
@@ -17,14 +17,14 @@ export const HEADER_BYTES = 9;
 
 /** Kinds of frames. */
 export const KIND = {
-  /** The opener begins a lane; numbers only grow. */
+  /** The opener begins a lane; numbers only increase. */
   open: 1,
   data: 2,
-  /** Nothing more comes in this direction. */
+  /** No more data in this direction. */
   end: 3,
-  /** The lane is over in both directions; or it was refused. */
+  /** The lane has ended in both directions, or was refused. */
   reset: 4,
-  /** So many more bytes may come than was said before. */
+  /** Grants this many more bytes. */
   window: 5,
 } as const;
 
@@ -54,21 +54,21 @@ function readNumber(bytes: Uint8Array, at: number): number {
   return a * 0x1000000 + ((b << 16) | (c << 8) | d);
 }
 
-/** Where what was read goes. */
+/** Receives what the reader finds. */
 export interface LaneFrameSink {
   onControl(kind: ControlKind, lane: number, size: number): void;
-  /** A piece of a DATA frame, as it came; shares memory with the chunk. */
+  /** A piece of a DATA frame, as received; shares memory with the chunk. */
   onData(lane: number, bytes: Uint8Array): void;
-  /** These are no frames; nothing more is read. */
+  /** The bytes are not valid frames; nothing more is read. */
   onFault(text: string): void;
 }
 
-/** Cuts the bytes of a connection, behind the preamble, into frames. Keeps a header at most. */
+/** Splits the bytes after the preamble into frames. Keeps at most a header. */
 export class LaneFrameReader {
   readonly #sink: LaneFrameSink;
   readonly #header = new Uint8Array(HEADER_BYTES);
   #headerBytes = 0;
-  /** Of the DATA frame under way. */
+  /** State of the current DATA frame. */
   #lane = 0;
   #left = 0;
   #broken = false;
@@ -78,7 +78,7 @@ export class LaneFrameReader {
     this.#sink = sink;
   }
 
-  /** The lane and the bytes that are left of the DATA frame under way; nothing is left between frames. */
+  /** The lane and the remaining bytes of the current DATA frame; 0 bytes between frames. */
   get lane(): number {
     return this.#lane;
   }
@@ -87,7 +87,7 @@ export class LaneFrameReader {
     return this.#broken ? 0 : this.#left;
   }
 
-  /** Takes the next bytes, and returns how many it has read: all, unless the sink calls {@link halt} or {@link stop}. */
+  /** Reads the next bytes and returns how many it consumed: all, unless the sink calls {@link halt} or {@link stop}. */
   push(chunk: Uint8Array): number {
     let at = 0;
     while (at < chunk.length && !this.#broken && !this.#halted) {
@@ -110,7 +110,7 @@ export class LaneFrameReader {
     return at;
   }
 
-  /** Reads no further frame of these bytes. */
+  /** Reads no further frame from these bytes. */
   halt(): void {
     this.#halted = true;
   }
@@ -131,7 +131,7 @@ export class LaneFrameReader {
       this.#sink.onControl(kind, lane, size);
     } else {
       this.stop();
-      this.#sink.onFault(`a frame of kind ${kind}`);
+      this.#sink.onFault(`unknown frame kind ${kind}`);
     }
   }
 }

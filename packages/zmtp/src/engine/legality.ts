@@ -1,16 +1,16 @@
 /** What may come on a connection, and when: 37/ZMTP, "Grammar", with the handshakes of 24/ZMTP-PLAIN and 26/CURVEZMQ. */
 import type { Legality } from '@proj/transport';
 
-/** How far a connection is. */
+/** The states of a connection. */
 export type Stage = 'greeting' | 'handshake' | 'traffic' | 'failed';
 
-/** What comes behind the greeting: a command by its name, or a message. */
+/** What may follow the greeting: a command by its name, or a message. */
 export type Received = 'ERROR' | 'PING' | 'PONG' | 'SUBSCRIBE' | 'CANCEL' | 'other command' | 'message';
 
 /** What the connection does with it. */
 type Verdict =
   | 'accept'
-  /** Pass it to the mechanism; its {@link HANDSHAKE} says whether it is legal. */
+  /** Pass it to the mechanism; {@link HANDSHAKE} says whether it is legal. */
   | 'step'
   | 'ignore'
   /** End the connection. */
@@ -28,7 +28,7 @@ const ALL_FAIL: Rulings = {
   message: ['fail', 'failed'],
 };
 
-/** Of one connection. Nothing but the greeting is read before it is complete, and nothing after a failure. */
+/** The table of a connection. Before the greeting is complete nothing else is read; after a failure nothing is. */
 export const CONNECTION: Legality<Stage, Received, Verdict> = {
   greeting: ALL_FAIL,
   handshake: {
@@ -51,7 +51,7 @@ export const CONNECTION: Legality<Stage, Received, Verdict> = {
   failed: ALL_FAIL,
 };
 
-/** What moves a connection without a command or message. */
+/** Transitions without a command or message. */
 export const CONNECTION_MOVES = [
   ['greeting', 'greeting complete', 'handshake'],
   ['greeting', 'not ZMTP, another mechanism, too late', 'failed'],
@@ -59,10 +59,10 @@ export const CONNECTION_MOVES = [
   ['traffic', 'malformed, too large, silent', 'failed'],
 ] as const;
 
-/** A command of a handshake, by its name. */
+/** A handshake command, by name. */
 export type HandshakeCommand = 'HELLO' | 'WELCOME' | 'INITIATE' | 'READY' | 'another';
 
-/** What a side waits for. Only NULL has both sides say READY at once. */
+/** What a side waits for. Only in NULL do both sides send READY at once. */
 export type HandshakeState =
   | 'NULL, READY sent'
   | 'client, HELLO sent'
@@ -79,7 +79,7 @@ const EARLY: Readonly<Record<HandshakeCommand, readonly ['fail']>> = {
   another: ['fail'],
 };
 
-/** Of NULL, and of PLAIN and CURVE, which have the same commands in the same order. */
+/** For NULL, and for PLAIN and CURVE, which have the same commands in the same order. */
 export const HANDSHAKE: Legality<HandshakeState, HandshakeCommand, 'accept' | 'fail'> = {
   'NULL, READY sent': { ...EARLY, READY: ['accept', 'complete'] },
   'client, HELLO sent': { ...EARLY, WELCOME: ['accept', 'client, INITIATE sent'] },

@@ -1,11 +1,11 @@
-/** Security mechanisms: what a handshake is to the connection, whether NULL, PLAIN or CURVE. 37/ZMTP, "Security Mechanisms". */
+/** Security mechanisms: what the connection needs of a handshake, for NULL, PLAIN and CURVE. 37/ZMTP, "Security Mechanisms". */
 import type { Failure } from './failure.js';
 import { HANDSHAKE } from './legality.js';
 import type { HandshakeCommand, HandshakeState } from './legality.js';
 
-/** The result of one command of a handshake. `say` is sent first in any case. */
+/** The result of one handshake command. `say` is always sent first. */
 export interface Step {
-  /** A whole command frame. */
+  /** A complete command frame. */
   readonly say?: Uint8Array;
   readonly failure?: Failure;
   /** The handshake is complete. */
@@ -14,45 +14,45 @@ export interface Step {
 
 /** The result of a complete handshake. */
 export interface Met {
-  /** The peer's properties as they came: see `decodeProperties`. */
+  /** The peer's encoded properties: see `decodeProperties`. */
   readonly properties: Uint8Array;
-  /** The long-term key that the peer proved to own. */
+  /** The proven long-term key of the peer. */
   readonly publicKey?: Uint8Array;
   /** Encrypts all traffic from now on. */
   readonly cipher?: Cipher;
 }
 
-/** Our side of one handshake. Takes commands until it is complete or has failed. */
+/** Our side of one handshake. Takes commands until it completes or fails. */
 export interface Mechanism {
-  /** The first command frame, sent once both greetings are complete; `undefined` for the side that waits. */
+  /** The first command frame, sent once both greetings are complete; `undefined` on the side that waits. */
   begin(): Uint8Array | undefined;
   /** Takes the peer's next command. */
   step(name: string, data: Uint8Array): Step;
 }
 
-/** The same for all connections of one socket. */
+/** Shared by all connections of a socket. */
 export interface Security {
   /** As in the greeting. */
   readonly name: 'NULL' | 'PLAIN' | 'CURVE';
-  /** True for the side that decides who is let in. */
+  /** True for the side that authorizes the other. */
   readonly asServer: boolean;
   /** Begins a handshake that announces these encoded properties. */
   handshake(properties: Uint8Array): Mechanism;
 }
 
-/** A frame that is encrypted slice by slice. */
+/** A frame that is encrypted in slices. */
 export interface SealingFrame {
-  /** Encrypts about so many bytes more; returns how many, 0 when all is done. */
+  /** Encrypts about `bytes` more; returns how many, 0 when done. */
   step(bytes: number): number;
-  /** On the wire, once all is done. */
+  /** The frame for the wire, once encryption is done. */
   readonly frame: Uint8Array;
 }
 
-/** A frame that is decrypted while it comes, in the memory where it is put together. */
+/** A frame that is decrypted while it arrives, in the memory it is assembled in. */
 export interface OpeningFrame {
-  /** The first `filled` bytes of the frame are in this memory, what was decrypted before included. */
+  /** The memory holds the first `filled` bytes of the frame, including those already decrypted. */
   advance(body: Uint8Array, filled: number): void;
-  /** The whole frame has come: as {@link Cipher.open}, but in the same memory. */
+  /** The whole frame has arrived: as {@link Cipher.open}, but in place. */
   finish(body: Uint8Array): Uint8Array | undefined;
 }
 
@@ -60,30 +60,30 @@ export interface OpeningFrame {
 export interface Cipher {
   /** Bytes that encryption adds to a body. */
   readonly overhead: number;
-  /** A frame on the wire for this body. Frames must be sent in the order of the calls. */
+  /** The frame on the wire for this body. Send frames in the order of the calls. */
   seal(flags: number, body: Uint8Array): Uint8Array;
-  /** Flags and behind them the plain body of a frame from the wire, in new memory; `undefined` if it is forged, old or cut short. */
+  /** Decrypts a frame from the wire into new memory: flags, then the plain body; `undefined` if it is forged, replayed or cut short. */
   open(body: Uint8Array): Uint8Array | undefined;
-  /** As {@link seal}, in slices. Nothing else may be encrypted, and the body must not change, until it is complete. */
+  /** As {@link seal}, in slices. Encrypt nothing else and do not change the body until it is complete. */
   sealing(flags: number, body: Uint8Array): SealingFrame;
-  /** As {@link open}, in slices, for a frame whose first {@link overhead} bytes have come. */
+  /** As {@link open}, in slices, once the first {@link overhead} bytes of a frame have arrived. */
   opening(body: Uint8Array): OpeningFrame | undefined;
 }
 
-/** The reason that a server gives to those whom it does not let in, as libzmq does. */
+/** The reason a server sends to a client it does not authorize, as in libzmq. */
 export const REFUSED = '400';
 
-/** A flag inside an encrypted frame, where flags are not those of ZMTP: more frames follow. */
+/** Flag inside an encrypted frame, distinct from ZMTP's flags: more frames follow. */
 export const SEALED_MORE = 0x01;
 /** The encrypted frame is a command. */
 export const SEALED_COMMAND = 0x02;
 
-/** A handshake that failed because of what the peer sent. */
+/** A handshake that failed because of the peer's bytes. */
 export function broken(text: string): Step {
   return { failure: { code: 'security', text } };
 }
 
-/** The mechanism, protected from commands that {@link HANDSHAKE} does not allow. */
+/** The mechanism, guarded against commands that {@link HANDSHAKE} does not allow. */
 export function inOrder(state: HandshakeState, mechanism: Mechanism): Mechanism {
   let now = state;
   return {

@@ -1,4 +1,4 @@
-/** The NULL mechanism of 37/ZMTP: both sides say READY at once, and prove nothing. */
+/** The NULL mechanism of 37/ZMTP: both sides send READY at once, without authentication. */
 import { encodeCommand } from './commands.js';
 import { inOrder } from './mechanism.js';
 import type { Security } from './mechanism.js';

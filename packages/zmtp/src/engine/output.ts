@@ -1,4 +1,4 @@
-/** What a connection sends: greeting, commands and messages as parts for one write. */
+/** What a connection sends: greeting, commands and messages, as parts of one write. */
 import { frameOf, pingBody, pongBody, subscriptionBody, subscriptionMessage } from './commands.js';
 import type { ConnectionSettings } from './events.js';
 import { encodeGreeting, GREETING_BYTES, SIGNATURE_BYTES } from './greeting.js';
@@ -9,23 +9,23 @@ import { encodeMessages } from './writer.js';
 
 type Message = readonly Uint8Array[];
 
-/** Gathers it until the owner of the connection takes it. */
+/** Collects the output until the owner of the connection takes it. */
 export class ConnectionOutput {
-  /** Encrypts all that follows, once traffic is encrypted. */
+  /** Encrypts everything after the handshake, if the mechanism does. */
   cipher: Cipher | undefined;
   readonly #settings: ConnectionSettings;
   readonly #onOutput: () => void;
   #parts: Uint8Array[];
-  /** The part of our greeting that is not sent yet. */
+  /** The unsent part of our greeting. */
   #restOfGreeting: Uint8Array | undefined;
-  /** Of the latest PING, to be answered. It supersedes earlier ones, so that a flood of PINGs cannot pile up. */
+  /** The context of the latest unanswered PING. It replaces earlier ones, so a flood of PINGs cannot pile up. */
   #pongContext: Uint8Array | undefined;
-  /** Likewise, for a peer that does not read while we ask. */
+  /** Likewise, for a peer that does not read our PINGs. */
   #ping: Uint8Array | undefined;
 
   /**
-   * A server of a mechanism sends only the signature at first, as libzmq does: libzmq ends a connection whose mechanism it does not like before
-   * it has sent anything, and such a peer could not be told from one that does not speak ZMTP.
+   * A server first sends only the signature, as libzmq does. libzmq ends a connection with another mechanism before it sends anything, so such a
+   * peer would look like one that does not speak ZMTP.
    */
   constructor(settings: ConnectionSettings, { name, asServer }: Security, onOutput: () => void) {
     this.#settings = settings;
@@ -36,7 +36,7 @@ export class ConnectionOutput {
     if (first < GREETING_BYTES) this.#restOfGreeting = greeting.subarray(first);
   }
 
-  /** The peer speaks: the rest of our greeting is sent, if any is left. */
+  /** The peer has begun to speak: sends the rest of our greeting, if any is left. */
   greet(): void {
     if (this.#restOfGreeting === undefined) return;
     this.say(this.#restOfGreeting);
@@ -59,13 +59,13 @@ export class ConnectionOutput {
     this.#onOutput();
   }
 
-  /** By a command, or to ZMTP 3.0 by a message. */
+  /** Subscribes with a command, or with a message for ZMTP 3.0. */
   subscribe(prefix: Uint8Array, wanted: boolean, asCommand: boolean): void {
     if (asCommand) this.say(this.#frame(subscriptionBody(prefix, wanted)));
     else this.say(...this.#encode([[subscriptionMessage(prefix, wanted)]]));
   }
 
-  /** The greeting and commands to send now, in order; often none. */
+  /** The greeting and commands to send now, in order; usually none. */
   takeCommands(): readonly Uint8Array[] {
     const parts = this.#parts;
     if (this.#pongContext !== undefined) parts.push(this.#frame(pongBody(this.#pongContext)));
@@ -75,7 +75,7 @@ export class ConnectionOutput {
     return parts;
   }
 
-  /** The same, then these messages. */
+  /** The same, followed by these messages. */
   take(messages: readonly Message[]): readonly Uint8Array[] {
     const commands = this.takeCommands();
     if (messages.length === 0) return commands;
@@ -83,7 +83,7 @@ export class ConnectionOutput {
     return commands.length === 0 ? encoded : [...commands, ...encoded];
   }
 
-  /** These messages, to be encrypted step by step; `undefined` where traffic is in clear. */
+  /** These messages, to be encrypted step by step; `undefined` if traffic is in clear text. */
   seal(messages: readonly Message[]): Sealing | undefined {
     return this.cipher && new Sealing(messages, this.cipher, this.#settings.allocate);
   }

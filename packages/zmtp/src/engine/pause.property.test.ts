@@ -1,15 +1,15 @@
-/** Two connections with little room between them, both of which stop reading now and then: nobody is taken for silent, nothing is lost. */
+/** Two connections with small buffers between them, both of which stop reading now and then: neither is given up, nothing is lost. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { EngineRecorder, SETTINGS } from '../test/recorder.js';
 
-/** What the network takes before the other side reads. */
+/** Bytes that the network holds before the other side reads. */
 const ROOM_BYTES = 200;
 const MESSAGES = 60;
 const DELAY_MS = 20;
 
-/** One end: what it still has to say, what is being written, what came and was not read. */
+/** One end: what it still has to send, what is being written, what arrived and is unread. */
 class End {
   readonly recorder: EngineRecorder;
   other!: End;
@@ -27,7 +27,7 @@ class End {
     return this.recorder.frames.length;
   }
 
-  /** Does all that is to be done at `now`: reads, does what is due, writes as much as there is room for. */
+  /** Does everything due at `now`: reads, runs deadlines, writes as much as there is room for. */
   turn(now: number): void {
     const { recorder } = this;
     const { connection } = recorder;
@@ -57,7 +57,7 @@ class End {
 const pause = fc.record({ first: fc.boolean(), ms: fc.integer({ min: 1, max: 20_000 }), both: fc.boolean() });
 const heartbeats = fc.constantFrom([0, 6_000], [2_000, 6_000], [1_000, 1_500], [500, 5_000], [60_000, 60_000]);
 
-test('who pauses for any time is not taken for silent, takes nobody for silent, and everything arrives', () => {
+test('a side that pauses for any time is not given up, gives nobody up, and gets everything', () => {
   fc.assert(
     fc.property(
       heartbeats,

@@ -17,7 +17,7 @@ function client(): EngineRecorder {
 }
 
 describe('the handshake of PLAIN', () => {
-  it('goes HELLO, WELCOME, INITIATE, READY', () => {
+  it('is HELLO, WELCOME, INITIATE, READY', () => {
     const [dealer, router] = [client(), server()];
     expect([dealer.output(), router.output()]).toEqual([GREETING('00'), SIGNATURE]);
     router.receive(GREETING('00'));
@@ -32,7 +32,7 @@ describe('the handshake of PLAIN', () => {
     expect([router.story, dealer.story]).toEqual([['ready me'], ['ready ']]);
   });
 
-  it('ends with ERROR 400 for a password that is wrong', () => {
+  it('ends with ERROR 400 for a wrong password', () => {
     const router = server();
     router.receive(GREETING('00'));
     router.output();
@@ -55,7 +55,7 @@ describe('the handshake of PLAIN', () => {
     expect(server().receive(GREETING('00'), hex).story).toEqual(['failed security']);
   });
 
-  it('fails for commands that come too early', () => {
+  it('fails for commands that arrive too early', () => {
     expect(server().receive(GREETING('00'), '040908494e495449415445').story).toEqual(['failed malformed']);
     expect(client().receive(GREETING('01'), '0406055245414459').story).toEqual(['failed malformed']);
     expect(client().receive(GREETING('01'), '04090757454c434f4d4500').story).toEqual(['failed security']);

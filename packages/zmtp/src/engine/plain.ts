@@ -1,20 +1,20 @@
-/** The PLAIN mechanism of 24/ZMTP-PLAIN: the client says a name and a password, in clear. */
+/** The PLAIN mechanism of 24/ZMTP-PLAIN: the client sends a name and password in clear text. */
 import { bytesOf, concat, latin1 } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
 import { SHORT_MAX } from './flags.js';
 import { broken, inOrder, REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 
-/** One side of PLAIN; texts are Latin-1 of at most 255 characters. */
+/** One side of PLAIN. Texts are Latin-1 of at most 255 characters. */
 export type PlainOptions =
   | {
       readonly role: 'server';
-      /** Asked once per handshake. To compare in constant time is its own business. Never throws. */
+      /** Called once per handshake. Compare in constant time yourself. Must not throw. */
       readonly authorize: (username: string, password: string) => boolean;
     }
   | { readonly role: 'client'; readonly username: string; readonly password: string };
 
-/** A socket that plays this side of PLAIN. */
+/** The mechanism of a socket on this side of PLAIN. */
 export function plain(options: PlainOptions): Security {
   const asServer = options.role === 'server';
   return {
@@ -65,12 +65,12 @@ class PlainServer implements Mechanism {
     const passwordAt = 1 + (data[0] ?? 0);
     const end = passwordAt + 1 + (data[passwordAt] ?? 0);
     if (passwordAt >= data.length || end !== data.length)
-      return broken('a HELLO of PLAIN that is cut short or too long');
+      return broken('a HELLO of PLAIN that is too short or too long');
     const username = latin1(data.subarray(1, passwordAt));
     if (!this.#authorize(username, latin1(data.subarray(passwordAt + 1))))
       return {
         say: encodeError(REFUSED),
-        failure: { code: 'denied', text: `${JSON.stringify(username)} was not let in` },
+        failure: { code: 'denied', text: `user ${JSON.stringify(username)} is not authorized` },
       };
     return { say: encodeCommand('WELCOME') };
   }

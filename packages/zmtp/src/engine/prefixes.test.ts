@@ -11,7 +11,7 @@ function matches(prefixes: Prefixes<string>, topic: string): string[] {
 }
 
 describe('prefixes', () => {
-  it('are found by what begins with them, shortest first', () => {
+  it('are found for a topic that begins with them, shortest first', () => {
     const prefixes = new Prefixes<string>();
     for (const prefix of ['', 'ab', 'abcd', 'abce', 'x', 'abcdef']) prefixes.add(bytes(prefix), prefix);
     expect(matches(prefixes, 'abcde')).toEqual(['', 'ab', 'abcd']);
@@ -19,7 +19,7 @@ describe('prefixes', () => {
     expect(matches(prefixes, '')).toEqual(['']);
   });
 
-  it('are gone when they are taken back, and only they', () => {
+  it('disappear when removed, without affecting others', () => {
     const prefixes = new Prefixes<string>();
     for (const prefix of ['ab', 'abcd', 'abce']) prefixes.add(bytes(prefix), prefix);
     for (const never of ['', 'a', 'abc', 'abcdx', 'zz']) prefixes.remove(bytes(never), 'ab');
@@ -28,7 +28,7 @@ describe('prefixes', () => {
     expect([matches(prefixes, 'abcd'), matches(prefixes, 'abce')]).toEqual([['abcd'], []]);
   });
 
-  it('behave as a list of all prefixes would, whatever is added and taken back', () => {
+  it('behave like a list of all prefixes, whatever is added and removed', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '\0'), maxLength: 6 });
     const change = fc.record({ add: fc.boolean(), prefix: text, one: fc.constantFrom('1', '2') });
     fc.assert(
@@ -50,7 +50,7 @@ describe('prefixes', () => {
     );
   });
 
-  it('cost what the topic is long, however many there are', () => {
+  it('take time proportional to the topic, however many there are', () => {
     const prefixes = new Prefixes<number>();
     for (let index = 0; index < 20_000; index++) prefixes.add(bytes(`${index}.`), index);
     let visits = 0;

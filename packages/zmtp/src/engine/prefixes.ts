@@ -1,7 +1,7 @@
-/** Who asked for which prefix, looked up by what begins with them: 29/PUBSUB, "filtering". */
+/** Finds the subscribers whose prefix a topic begins with: 29/PUBSUB, "filtering". */
 
 class Node<One> {
-  /** The bytes between the parent and here. */
+  /** The bytes between the parent and this node. */
   label: Uint8Array;
   children = new Map<number, Node<One>>();
   readonly ones = new Set<One>();
@@ -12,13 +12,13 @@ class Node<One> {
 }
 
 /**
- * A tree of prefixes whose edges are as long as can be: at most two nodes per prefix, and looking up costs what the topic is
- * long, however many there are. Each may hold a prefix once.
+ * A radix tree: at most two nodes per prefix. A lookup takes time proportional to the topic's length, however many prefixes there are. Each node
+ * holds a value at most once.
  */
 export class Prefixes<One> {
   readonly #root = new Node<One>(new Uint8Array(0));
 
-  /** Adds a prefix; does nothing when it is there. Keeps no part of `prefix`. Returns true for the first who asks for it. */
+  /** Adds a value for a prefix; no effect if it is there. Copies `prefix`. Returns true if the prefix is new. */
   add(prefix: Uint8Array, one: One): boolean {
     let node = this.#root;
     for (let at = 0; at < prefix.length;) {
@@ -39,7 +39,7 @@ export class Prefixes<One> {
     return isFirst;
   }
 
-  /** Takes a prefix back; does nothing when it is not there. Returns true for the last who asked for it. */
+  /** Removes a value; no effect if it is not there. Returns true if it was the prefix's last value. */
   remove(prefix: Uint8Array, one: One): boolean {
     let grandparent: Node<One> | undefined;
     let parent: Node<One> | undefined;
@@ -61,7 +61,7 @@ export class Prefixes<One> {
     return wasThere;
   }
 
-  /** Calls `visit` for each prefix that the topic begins with, shortest first. */
+  /** Calls `visit` for each value whose prefix the topic begins with, shortest prefix first. */
   match(topic: Uint8Array, visit: (one: One) => void): void {
     let node = this.#root;
     for (let at = 0; ; at += node.label.length) {
@@ -73,7 +73,7 @@ export class Prefixes<One> {
   }
 }
 
-/** How far the label goes along with the bytes from `at` on. */
+/** How many bytes of the label match the bytes from `at` on. */
 function sharedBytes(label: Uint8Array, bytes: Uint8Array, at: number): number {
   const most = Math.min(label.length, bytes.length - at);
   let shared = 0;
@@ -81,7 +81,7 @@ function sharedBytes(label: Uint8Array, bytes: Uint8Array, at: number): number {
   return shared;
 }
 
-/** Puts a node between both, after so many bytes of the child's label. */
+/** Inserts a node between parent and child, after `length` bytes of the child's label. */
 function split<One>(parent: Node<One>, child: Node<One>, bytes: number): Node<One> {
   const between = new Node<One>(child.label.slice(0, bytes));
   parent.children.set(between.label[0] as number, between);
@@ -90,7 +90,7 @@ function split<One>(parent: Node<One>, child: Node<One>, bytes: number): Node<On
   return between;
 }
 
-/** Makes one node of two where nobody asked for the first and only the second follows. */
+/** Merges a node without values with its only child. */
 function merge<One>(node: Node<One>): void {
   if (node.ones.size > 0 || node.children.size !== 1) return;
   for (const child of node.children.values()) {

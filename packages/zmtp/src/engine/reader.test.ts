@@ -11,7 +11,7 @@ function encoded(...messages: readonly Uint8Array[][]): Buffer {
   return Buffer.concat(encodeMessages(messages, allocate));
 }
 
-/** A reader that counts the memory it asks for. */
+/** A reader that counts the memory it allocates. */
 function counting(limits: ReaderLimits = LIMITS) {
   const sizes: number[] = [];
   const reader = new FrameReader(limits, (bytes) => {
@@ -23,7 +23,7 @@ function counting(limits: ReaderLimits = LIMITS) {
 }
 
 describe('memory', () => {
-  it('of a chunk is to be used again when it has been read and no frame is a view of it', () => {
+  it('of a chunk is reclaimed when it has been read and no frame is a view of it', () => {
     const reclaimed: Uint8Array[] = [];
     const reader = new FrameReader(LIMITS, allocate, {
       lend: allocate,
@@ -49,7 +49,7 @@ describe('memory', () => {
     }
   });
 
-  it('of a message that is not complete is discarded, and of one that was taken it is not', () => {
+  it('of an unfinished message is discarded; that of a delivered one is not', () => {
     const discarded: Uint8Array[] = [];
     const reader = new FrameReader(LIMITS, allocate, {
       lend: allocate,
@@ -71,7 +71,7 @@ describe('memory', () => {
     expect(discarded.length).toBe(2);
   });
 
-  it('is not asked for: frames of a chunk of usual size are views of it', () => {
+  it('is not allocated for frames of an ordinary chunk, which are views of it', () => {
     const { reader, sizes } = counting();
     const chunk = encoded([pattern(5), pattern(300)]);
     reader.push(chunk);
@@ -80,7 +80,7 @@ describe('memory', () => {
     expect(sizes).toEqual([]);
   });
 
-  it('of a large chunk is held by its large frames, not by small ones', () => {
+  it('of a large chunk is kept alive by its large frames, not by small ones', () => {
     const { reader, sizes } = counting();
     const small = Array.from({ length: 500 }, () => [pattern(100)]);
     const chunk = Buffer.from(encoded([pattern(10_000)], ...small));
@@ -93,7 +93,7 @@ describe('memory', () => {
       expect(frame?.buffer.byteLength).toBeLessThanOrEqual(8192);
       expect(frame).toEqual(pattern(100));
     }
-    // One copy of the small ones in all, and what did not fit at the end of a block once more.
+    // One copy of all small ones, and a second copy of what did not fit at the end of a block.
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1.1 * small.length * 102);
   });
 
@@ -110,7 +110,7 @@ describe('memory', () => {
     expect(sizes).toEqual([200_000]);
   });
 
-  it('for a large frame grows with what has come, not with what was announced', () => {
+  it('for a large frame grows with the bytes received, not with the announced size', () => {
     const { reader, sizes } = counting();
     const body = Buffer.alloc(20_000_000, pattern(1009));
     const bytes = encoded([body]);
@@ -148,7 +148,7 @@ describe('memory', () => {
     expect(Math.max(...copied)).toBeLessThanOrEqual(5 * 2 ** 20);
   });
 
-  it('of a long body can be read into: what stands there already is not copied, nor what follows it lost', () => {
+  it('of a long body can be read into, without another copy and without losing the bytes after it', () => {
     const { reader, sizes } = counting();
     const bytes = encoded([pattern(100_000)], [pattern(3)]);
     reader.push(bytes.subarray(0, 1_000));
@@ -160,7 +160,7 @@ describe('memory', () => {
     reader.push(room.subarray(0, 49_000));
     expect([reader.next(), set.mock.calls.length]).toEqual([undefined, 0]);
     set.mockRestore();
-    // Other memory is as good.
+    // Other memory works as well.
     reader.push(bytes.subarray(50_000, 60_000));
     reader.next();
     expect(reader.room?.length).toBe(100_009 - 60_000);
@@ -172,7 +172,7 @@ describe('memory', () => {
     expect(sizes[0]).toBe(100_000);
   });
 
-  it('of a very long body is read into a part at a time, so that others have their turn', () => {
+  it('of a very long body is read into in parts, so that others have their turn', () => {
     const { reader } = counting();
     const bytes = encoded([pattern(1_000_000)]);
     let came = 1_000;
@@ -190,7 +190,7 @@ describe('memory', () => {
     expect(rooms).toEqual([READ_MAX_BYTES, READ_MAX_BYTES, READ_MAX_BYTES, 1_000_000 - 991 - 3 * READ_MAX_BYTES]);
   });
 
-  it('cannot be read into for a short rest, nor for what is skipped', () => {
+  it('cannot be read into for a short rest or a skipped message', () => {
     const { reader } = counting({ ...LIMITS, maxMessageBytes: 50_000 });
     reader.push(encoded([pattern(40_000)]).subarray(0, 30_000));
     expect([reader.next(), reader.room]).toEqual([undefined, undefined]);
@@ -199,7 +199,7 @@ describe('memory', () => {
     expect([other.next(), other.next(), other.room]).toEqual(['too-large', undefined, undefined]);
   });
 
-  it('is not asked for what is skipped', () => {
+  it('is not allocated for a skipped message', () => {
     const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: 10 });
     const bytes = encoded([pattern(100_000), pattern(9)], [pattern(3)]);
     reader.push(bytes.subarray(0, 50_000));
@@ -208,7 +208,7 @@ describe('memory', () => {
     expect([reader.next(), reader.takeFrames(), sizes]).toEqual(['message', [pattern(3)], [3]]);
   });
 
-  it('is not asked for a message that comes before READY', () => {
+  it('is not allocated for a message before READY', () => {
     const { reader, sizes } = counting();
     reader.commandsOnly = true;
     reader.push(encoded([pattern(1_000)]).subarray(0, 20));

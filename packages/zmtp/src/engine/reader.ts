@@ -1,4 +1,4 @@
-/** The frames of a connection as whole messages and commands: 37/ZMTP, "Framing", with the limits that it leaves to us. */
+/** Assembles the frames of a connection into messages and commands: 37/ZMTP, "Framing", with the limits it leaves to us. */
 import type { Allocate, Reuse } from './bytes.js';
 import type { Failure, FailureCode } from './failure.js';
 import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
@@ -7,50 +7,49 @@ import type { Cipher, OpeningFrame } from './mechanism.js';
 
 /** What a reader accepts. */
 export interface ReaderLimits {
-  /** Frames of one message: of a larger one the rest is skipped, and it is rejected. */
+  /** Frames per message. The rest of a larger one is skipped, and it is rejected. */
   readonly maxMessageFrames: number;
-  /** Bytes of one message, likewise. */
+  /** Bytes per message, likewise. */
   readonly maxMessageBytes: number;
-  /** Bytes of one frame: a larger one ends the connection. At least `maxMessageBytes`. */
+  /** Bytes per frame; a larger one ends the connection. At least `maxMessageBytes`. */
   readonly maxFrameBytes: number;
 }
 
-/** What {@link FrameReader.next} has found. */
+/** What {@link FrameReader.next} found. */
 export type ReadItem = 'message' | 'command' | 'too-many-frames' | 'too-large';
 
-/** No command of ours is longer; READY may carry a few properties we do not know. */
+/** No command of ours is longer. READY may carry a few properties that we do not know. */
 const COMMAND_MAX_BYTES = 8192;
-/** A frame holds on to at most this much memory, or to its own chunk if it is at least as large. */
+/** A frame keeps at most this much memory alive, or only its own chunk if it is at least as large. */
 const PINNED_BYTES = 8192;
 /**
- * Memory for an incomplete frame begins with the first of these and grows to the second, then by a factor: what a peer announces costs
- * nothing until some of it comes, and a body of 64 MiB never has more than the second copied at a time.
+ * Memory for an incomplete frame starts at the first size and grows to the second, then by a factor. So an announced size costs nothing until
+ * bytes arrive, and a body of 64 MiB never has more than the second size copied at once.
  */
 const FIRST_BYTES = 2 ** 20;
 const SECOND_BYTES = 5 * 2 ** 20;
 const GROWTH = 16;
-/** Less of a body is not worth a read of its own. */
+/** A smaller rest of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
-/** Shorter sealed frames are opened when all of them has come, others while they come. */
+/** Shorter sealed frames are opened when complete, longer ones while they arrive. */
 const SEALED_LONG_BYTES = 2 ** 16;
-/** So much of a long frame is read at a time, so that others have their turn soon; of a sealed one, what has been read is opened at once. */
+/** Bytes of a long frame per read, so that others get their turn soon. For a sealed frame, they are opened at once. */
 export const READ_MAX_BYTES = 2 ** 18;
 
-const FORGED = 'a frame is not sealed, or was sealed by somebody else';
+const FORGED = 'a frame is not sealed, or was sealed with another key';
 
 /**
- * Takes chunks of any size and gives one item at a time. Frames are views of the chunk they came in; small frames of a large
- * chunk are moved together into blocks, so that one of them that is kept does not hold the whole chunk; a frame that came in
- * pieces is put together once.
+ * Takes chunks of any size and returns one item at a time. Frames are views of the chunk they arrived in. Small frames of a large chunk are
+ * moved into blocks, so that keeping one does not keep the whole chunk. A frame that arrived in pieces is assembled once.
  */
 export class FrameReader {
-  /** The body of the command that {@link next} has found; valid until the next call. */
+  /** The body of the command that {@link next} found; valid until the next call. */
   command: Uint8Array;
   /** Why nothing more will be read. */
   fault: Failure | undefined;
-  /** While true a message is a fault, told before its body has come. */
+  /** While true, a message is a fault, reported before its body has arrived. */
   commandsOnly = true;
-  /** Opens what comes, once traffic is encrypted. Limits are those of what was opened. */
+  /** Decrypts frames once traffic is encrypted. Limits apply to the decrypted sizes. */
   cipher: Cipher | undefined;
   readonly #limits: ReaderLimits;
   readonly #allocate: Allocate;
@@ -59,13 +58,13 @@ export class FrameReader {
   readonly #nothing: ArrayBufferLike;
   #chunk: Uint8Array;
   #at = 0;
-  /** Where the bytes of the chunk up to {@link #memoryEnd} are: its first one at this offset, or at where it would be. */
+  /** Where the chunk's bytes up to {@link #memoryEnd} are stored. The offset is that of its first byte, or where it would be. */
   #memory: ArrayBufferLike;
   #offset = 0;
   #memoryEnd = 0;
   /** Frames are views of the chunk. */
   #viewed = false;
-  /** A header that came in pieces. */
+  /** A header that arrived in pieces. */
   readonly #head = new Uint8Array(LONG_HEADER);
   #headBytes = 0;
   /** The frame whose body is being read. */
@@ -75,7 +74,7 @@ export class FrameReader {
   #skips = false;
   #body: Uint8Array | undefined;
   #bodyBytes = 0;
-  /** Of a long sealed one. */
+  /** State of a long sealed frame. */
   #opening: OpeningFrame | undefined;
   /** The message whose frames are being read. */
   #parts: Uint8Array[] = [];
@@ -90,7 +89,7 @@ export class FrameReader {
     this.#memory = this.#nothing = this.#empty.buffer;
   }
 
-  /** Adds received bytes, which must not change afterwards. Call {@link next} until it has no more before adding others. */
+  /** Adds received bytes, which must not change afterwards. Before adding more, call {@link next} until it returns nothing. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk;
     this.#viewed = false;
@@ -98,36 +97,36 @@ export class FrameReader {
     this.#memory = this.#nothing;
   }
 
-  /** Where the bytes that come next belong, if it is the rest of a long body and nothing else: {@link READ_MAX_BYTES} of it at most. What is put there is pushed all the same. */
+  /** Where to put the next bytes, if they belong to a long body: at most {@link READ_MAX_BYTES} of it. Push them as usual. */
   get room(): Uint8Array | undefined {
     const body = this.#body;
     if (body === undefined || body.length - this.#bodyBytes < ROOM_BYTES) return undefined;
     return body.subarray(this.#bodyBytes, this.#bodyBytes + READ_MAX_BYTES);
   }
 
-  /** Memory of the message that is not complete: what has come of it, and what was made for the rest. */
+  /** Memory of the unfinished message: what has arrived, and what was allocated for the rest. */
   get unfinishedBytes(): number {
     const body = this.#body;
-    // What a frame announces counts as of its message before it has come, unless it is sealed.
+    // An announced frame counts before it has arrived, unless it is sealed.
     const announced =
       body !== undefined && this.cipher === undefined && (this.#flags & COMMAND) === 0 ? this.#length : 0;
     return (this.#rejected ? 0 : this.#messageBytes - announced) + (body?.length ?? 0);
   }
 
-  /** Memory of the chunk of which some was not looked at. */
+  /** Memory of the chunk, if some of it is unread. */
   get chunkBytes(): number {
     return this.#chunk.length;
   }
 
-  /** Bytes of the chunk that were not looked at. */
+  /** Unread bytes of the chunk. */
   get waitingBytes(): number {
     return this.#chunk.length - this.#at;
   }
 
-  /** The next item; `undefined` when more bytes are needed or a {@link fault} was found. */
+  /** The next item; `undefined` if more bytes are needed or a {@link fault} was found. */
   next(): ReadItem | undefined {
     const item = this.#scan();
-    // A connection that rests must not hold what it received last.
+    // An idle connection must not keep its last chunk alive.
     if (item === undefined) {
       if (!this.#viewed) this.#reuse?.reclaim(this.#chunk);
       this.push(this.#empty);
@@ -136,14 +135,14 @@ export class FrameReader {
     return item;
   }
 
-  /** The frames of the message that {@link next} has found; the caller's from then on. */
+  /** The frames of the message that {@link next} found. The caller owns them. */
   takeFrames(): Uint8Array[] {
     const frames = this.#parts;
     this.#parts = [];
     return frames;
   }
 
-  /** Nothing more comes, and nobody writes into {@link room} any more: what has come of a message that is not complete is freed. */
+  /** Nothing more arrives and nobody writes into {@link room}: frees the unfinished message. */
   discard(): void {
     this.#reuse?.discard(this.#body === undefined ? this.#parts : [...this.#parts, this.#body]);
     this.#body = this.#opening = undefined;
@@ -221,7 +220,7 @@ export class FrameReader {
     return true;
   }
 
-  /** Byte by byte into a place of its own, across chunks. */
+  /** Byte by byte into its own buffer, across chunks. */
   #readHeaderPieces(): boolean {
     const head = this.#head;
     while (this.#at < this.#chunk.length) {
@@ -237,7 +236,7 @@ export class FrameReader {
     return false;
   }
 
-  /** Decides what becomes of a frame before its body has come. */
+  /** Decides what to do with a frame before its body has arrived. */
   #judge(): ReadItem | 'fault' | undefined {
     const flags = this.#flags;
     const length = this.#length;
@@ -253,7 +252,7 @@ export class FrameReader {
     if ((flags & COMMAND) !== 0) {
       if ((flags & MORE) !== 0) return this.#fail('malformed', 'a command has the flag MORE');
       if (length > COMMAND_MAX_BYTES) return this.#fail('too-large', `a command has ${length} bytes`);
-      // Between the frames of a message as well: libzmq sends its PING there.
+      // Also between the frames of a message: libzmq sends its PING there.
       this.#skips = false;
       return undefined;
     }
@@ -262,7 +261,7 @@ export class FrameReader {
     return this.#admit(length);
   }
 
-  /** Counts a frame of a message: whether it is to be skipped, and what is to be told of that. */
+  /** Counts a frame of a message: whether to skip it, and what to report. */
   #admit(length: number): ReadItem | undefined {
     this.#messageBytes += length;
     this.#skips = this.#rejected;
@@ -304,7 +303,7 @@ export class FrameReader {
     return this.cipher !== undefined && this.#length > SEALED_LONG_BYTES;
   }
 
-  /** Opens what has come of a long sealed frame, which may be all; false when it is forged. */
+  /** Decrypts what has arrived of a long sealed frame; false if it is forged. */
   #open(whole: Uint8Array | undefined): boolean {
     const body = whole ?? this.#body;
     const { cipher } = this;
@@ -353,10 +352,10 @@ export class FrameReader {
     return new Uint8Array(this.#memory, this.#offset + start, length);
   }
 
-  /** The chunk's own, or else a block for the part of it that begins there. */
+  /** The chunk itself, or a block for the part of it that begins there. */
   #findMemory(start: number): void {
     const chunk = this.#chunk;
-    // What is sealed is not kept.
+    // Sealed bytes are not kept.
     if (this.cipher !== undefined || chunk.length <= PINNED_BYTES) {
       this.#viewed = true;
       this.#memory = chunk.buffer;

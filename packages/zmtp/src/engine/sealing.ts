@@ -1,4 +1,4 @@
-/** Messages as bytes of a connection whose traffic is encrypted, sealed slice by slice: 26/CURVEZMQ, "MESSAGE". */
+/** Seals the messages of an encrypted connection in slices: 26/CURVEZMQ, "MESSAGE". */
 import type { Allocate } from './bytes.js';
 import { SEALED_MORE } from './mechanism.js';
 import type { Cipher, SealingFrame } from './mechanism.js';
@@ -6,21 +6,21 @@ import { REFERENCE_BYTES } from './writer.js';
 
 /** Shorter frames are sealed at once. */
 const LONG_BYTES = 2 ** 16;
-/** What a frame costs besides its bytes: as much as so many of them. */
+/** The fixed cost of a frame, in bytes. */
 const FRAME_BYTES = 256;
 
-/** Every body is copied once, small frames twice. The messages must not change until all is sealed. */
+/** Copies every body once, small frames twice. Do not change the messages until all are sealed. */
 export class Sealing {
-  /** The bytes in order, in as few parts as need be, once all is sealed. */
+  /** The bytes in order, in as few parts as possible, once all are sealed. */
   readonly parts: Uint8Array[] = [];
   readonly #messages: readonly (readonly Uint8Array[])[];
   readonly #cipher: Cipher;
   readonly #allocate: Allocate;
   #message = 0;
   #frame = 0;
-  /** The long one that is being sealed. */
+  /** The long frame being sealed. */
   #long: SealingFrame | undefined;
-  /** Sealed ones that make one part. */
+  /** Sealed frames that will become one part. */
   #small: Uint8Array[] = [];
 
   constructor(messages: readonly (readonly Uint8Array[])[], cipher: Cipher, allocate: Allocate) {
@@ -29,7 +29,7 @@ export class Sealing {
     this.#allocate = allocate;
   }
 
-  /** Seals about so many bytes, and at least something; true when all is sealed. Nothing else is to be sealed for the connection before. */
+  /** Seals about `bytes`, at least something; true when all is sealed. Seal nothing else for the connection until then. */
   step(bytes: number): boolean {
     for (let left = bytes; this.#message < this.#messages.length;) {
       if (left <= 0) return false;
@@ -39,7 +39,7 @@ export class Sealing {
     return true;
   }
 
-  /** Seals a short frame, or begins a long one; returns what that cost. */
+  /** Seals a short frame, or begins a long one; returns the cost. */
   #begin(): number {
     const frames = this.#messages[this.#message] as readonly Uint8Array[];
     const body = frames[this.#frame];

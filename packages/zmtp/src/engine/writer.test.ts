@@ -5,7 +5,7 @@ import { encodeMessages } from './writer.js';
 const allocate = (bytes: number) => new Uint8Array(bytes);
 
 describe('messages on the wire', () => {
-  it('are those of libzmq, byte by byte', () => {
+  it('are the same as from libzmq, byte for byte', () => {
     const frames = [Buffer.from('hello'), Buffer.alloc(0), Buffer.alloc(300, 'x')];
     expect(encodeMessages([frames], allocate).map(toHex)).toEqual([LIBZMQ.message]);
   });
@@ -19,7 +19,7 @@ describe('messages on the wire', () => {
     expect([toHex(part!.subarray(0, header.length / 2)), part!.length]).toEqual([header, header.length / 2 + length]);
   });
 
-  it('share one part while they are small', () => {
+  it('share one part if they are small', () => {
     const messages = Array.from({ length: 100 }, (_, index) => [Uint8Array.of(index), Uint8Array.of(1, 2)]);
     const parts = encodeMessages(messages, allocate);
     expect(parts.map(({ length }) => length)).toEqual([700]);

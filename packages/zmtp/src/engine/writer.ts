@@ -1,13 +1,13 @@
-/** Messages as bytes of a connection: small frames side by side in one buffer, large ones by reference. */
+/** Encodes messages for a connection: small frames are copied into one buffer, large bodies passed by reference. */
 import type { Allocate } from './bytes.js';
 import { LONG_HEADER, MORE, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
 
-/** Bodies from this size on are passed on as they are: a copy would cost more than another part of the same write. */
+/** Bodies of at least this size are passed by reference: copying would cost more than another part of the write. */
 export const REFERENCE_BYTES = 8192;
 
 /**
- * The bytes of these messages, in as few parts as need be. The bodies of at least 8 KiB are the very arrays that came in, so
- * they must not change until the parts have been written.
+ * The bytes of these messages, in as few parts as possible. Bodies of at least 8 KiB are the given arrays: do not change them until the parts
+ * are written.
  */
 export function encodeMessages(messages: readonly (readonly Uint8Array[])[], allocate: Allocate): Uint8Array[] {
   const buffer = allocate(copiedBytes(messages));

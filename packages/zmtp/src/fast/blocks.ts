@@ -1,17 +1,17 @@
 /**
- * Replaces Node's pool: small pieces of memory are cut out of blocks of ours, without the checks and the class of `Buffer`.
- * Saves: `zmtp-fast`, row "blocks". Without it, all memory is that of `Buffer.allocUnsafe`.
+ * Replaces Node's pool: small pieces of memory are cut from our own blocks, without the checks and the class of `Buffer`. Saves: `zmtp-fast`,
+ * row "blocks". Without it, all memory comes from `Buffer.allocUnsafe`.
  */
 import { LONG_BYTES, takeChunk } from './spares.js';
 
-/** At most this much is held by one small piece that is kept. */
+/** The most memory that one kept piece can hold on to. */
 const BLOCK_BYTES = 8192;
 const NOTHING = new Uint8Array(0);
 
 let block = new ArrayBuffer(0);
 let used = BLOCK_BYTES;
 
-/** Memory of so many bytes, of any content. */
+/** Uninitialized memory of the given size. */
 export function allocate(bytes: number): Uint8Array {
   if (bytes === 0) return NOTHING;
   if (bytes >= LONG_BYTES) return takeChunk(bytes);

@@ -19,10 +19,10 @@ const action: fc.Arbitrary<Action> = fc.tuple(
   fc.constantFrom('lend', 'lend', 'write', 'written', 'give', 'give', 'read', 'reclaim'),
   fc.nat(1000),
 );
-/** Around the size from which on memory is used again, so that one piece fits for another. */
+/** Around the smallest size that is reused, so that one piece fits another body. */
 const sizeOf = (which: number): number => [16_000, 16_384, 20_000, 33_000, 100_000][which % 5] ?? 0;
 
-it('is never used again while a body is being written, or may still be read', () => {
+it('memory is never reused while a body is being written or may still be read', () => {
   let again = 0;
   const before = new WeakSet<ArrayBufferLike>();
   fc.assert(
@@ -59,7 +59,7 @@ it('is never used again while a body is being written, or may still be read', ()
         }
         for (const { bytes, mark: own, length, writes, isGiven } of bodies) {
           const isOver = isGiven && writes === 0 && length >= 16_384;
-          // Who still holds on to it has nothing.
+          // A stale reference finds nothing.
           expect(bytes.length).toBe(isOver ? 0 : length);
           if (!isOver) expect([bytes[0], bytes[length - 1]]).toEqual([own, own]);
         }
@@ -70,7 +70,7 @@ it('is never used again while a body is being written, or may still be read', ()
   expect(again).toBeGreaterThan(100);
 });
 
-it('is lent again in full, for a body that would otherwise begin with less', () => {
+it('spare memory is lent in full, for a body that would otherwise begin with less', () => {
   const body = lend(2 ** 20, 3 * 2 ** 20);
   expect(body.length).toBe(2 ** 20);
   const large = lend(3 * 2 ** 20, 3 * 2 ** 20);
@@ -78,7 +78,7 @@ it('is lent again in full, for a body that would otherwise begin with less', () 
   expect([large.length, lend(2 ** 20, 3 * 2 ** 20).length]).toEqual([0, 3 * 2 ** 20]);
 });
 
-it('of bodies that were not lent is left alone', () => {
+it('memory of bodies that were not lent is left alone', () => {
   const bytes = new Uint8Array(50_000);
   beginWrite(bytes);
   giveBack([bytes]);
@@ -86,7 +86,7 @@ it('of bodies that were not lent is left alone', () => {
   expect(bytes.length).toBe(50_000);
 });
 
-it('is not used again when its connection ended while it was being written', () => {
+it('memory is not reused if its connection ended during the write', () => {
   for (const ends of [true, false]) {
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 20 });
     const body = lend(50_000, 50_000);

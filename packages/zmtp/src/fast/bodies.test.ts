@@ -1,4 +1,4 @@
-/** Long bodies that are given back, on real sockets: docs/adr/0016-long-bodies-are-given-back.md. */
+/** Long bodies that are returned, on real sockets: docs/adr/0016-long-bodies-are-given-back.md. */
 import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -15,9 +15,9 @@ const bodyOf = (bytes: number, mark: number) =>
   );
 
 describe.each([
-  ['a connection each', false],
+  ['one connection per socket', false],
   ['lanes', true],
-])('what is given back, in %s', (_, lanes) => {
+])('a returned body, with %s', (_, lanes) => {
   const stations: TestPeer[] = [];
   let transport: ZmtpTransport;
   let router: TestPeer;
@@ -31,7 +31,7 @@ describe.each([
     await Promise.all(stations.splice(0).map(({ port }) => port.close({ lingerMs: 0 })));
   });
 
-  /** A router, somebody who sends to it, and somebody who hears of it and does not read just now. */
+  /** A router, a peer that sends to it, and a peer that receives from it but does not read now. */
   async function setUp(options: PortOptions = {}): Promise<void> {
     const port = transport.router(options);
     const endpoint = await port.bind(TCP);
@@ -50,7 +50,7 @@ describe.each([
     to.port.pause();
   }
 
-  /** Sends this body through the router, which gives it back at once. Resolves to the frame that the router had. */
+  /** Sends this body through the router, which returns it at once. Resolves to the frame that the router had. */
   async function pass(body: Uint8Array): Promise<Uint8Array> {
     const count = router.messages.length;
     from.port.send(ROUTER_PEER, [body]);
@@ -61,7 +61,7 @@ describe.each([
     return frames[0] ?? new Uint8Array(0);
   }
 
-  it('is kept until it has been written, and is nobody’s afterwards', async () => {
+  it('is kept until it has been written, and its memory is free afterwards', async () => {
     await setUp();
     const held = await passMany(7);
     expect(held.at(-1)?.length).toBe(8 * MIB);
@@ -73,7 +73,7 @@ describe.each([
     await vi.waitUntil(() => held.every(({ length }) => length === 0), { timeout: 30_000 });
   });
 
-  it('is left alone while anything waits for a peer that does not read', async () => {
+  it('is not reused while it waits for a peer that does not read', async () => {
     await setUp({ highWaterMark: 1 });
     await passMany(7);
     expect(router.port.pending).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe.each([
     expect([held.length, held[0]]).toEqual([MIB, 7]);
   });
 
-  it('is left alone when the connection ends before it was written', async () => {
+  it('is not reused if the connection ends before it was written', async () => {
     await setUp();
     const held = await passMany(7);
     await to.port.close({ lingerMs: 0 });
@@ -92,7 +92,7 @@ describe.each([
     expect([held.at(-1)?.length, held.at(-1)?.[0]]).toEqual([8 * MIB, 6]);
   });
 
-  /** More than the system takes for somebody who does not read. */
+  /** More than the system buffers for a peer that does not read. */
   async function passMany(count: number): Promise<Uint8Array[]> {
     const held: Uint8Array[] = [];
     for (let mark = 0; mark < count; mark++) held.push(await pass(bodyOf(8 * MIB, mark)));

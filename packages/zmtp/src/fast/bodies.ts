@@ -1,21 +1,21 @@
 /**
- * Knows who still uses the memory of a long body, so that it can be kept for the next one (spares.ts). Replaces garbage collection of bodies.
- * Saves: `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here find nothing to do.
+ * Tracks who still uses the memory of a long body, so that it can be reused (spares.ts). Replaces garbage collection of bodies. Saves:
+ * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
 import { allocate } from './blocks.js';
 import { free, keep, LONG_BYTES, takeLong } from './spares.js';
 
 interface Loan {
-  /** Messages with this body that are being sent. */
+  /** Number of messages with this body being sent. */
   writes: number;
   /** Nobody else uses it. */
   over: boolean;
 }
 
-/** By the memory of the body. A body that is never given back is garbage-collected. */
+/** Keyed by the body's memory. A body that is never returned is garbage-collected. */
 const loans = new WeakMap<ArrayBufferLike, Loan>();
 
-/** Memory for one body: for all of its `whole` bytes if that much is spare, else for `bytes`. */
+/** Memory for one body: all of its `whole` bytes if that much is spare, otherwise `bytes`. */
 export function lend(bytes: number, whole: number): Uint8Array {
   if (bytes < LONG_BYTES) return allocate(bytes);
   const body = takeLong(whole, bytes);
@@ -29,7 +29,7 @@ export function beginWrite({ buffer }: Uint8Array): void {
   if (loan !== undefined) loan.writes++;
 }
 
-/** It was written. Not called unless that is certain: after a connection was cut it is not. */
+/** The write has finished. Call it only if that is certain: not after a connection was cut. */
 export function endWrite({ buffer }: Uint8Array): void {
   const loan = loans.get(buffer);
   if (loan === undefined) return;
@@ -37,7 +37,7 @@ export function endWrite({ buffer }: Uint8Array): void {
   endIfOver(buffer, loan);
 }
 
-/** Nobody reads these frames any more, except writes that {@link beginWrite} announced. Ignores what was not lent. */
+/** Nobody reads these frames any more, except writes announced by {@link beginWrite}. Ignores frames that were not lent. */
 export function giveBack(frames: readonly Uint8Array[]): void {
   for (const { buffer, length } of frames) {
     const loan = length < LONG_BYTES ? undefined : loans.get(buffer);
@@ -47,12 +47,12 @@ export function giveBack(frames: readonly Uint8Array[]): void {
   }
 }
 
-/** Nobody will read or write these frames again: memory lent for them is freed at once. Ignores what was not lent. */
+/** Nobody uses these frames any more: frees the memory lent for them at once. Ignores frames that were not lent. */
 export function discard(frames: readonly Uint8Array[]): void {
   for (const { buffer } of frames) if (loans.delete(buffer)) free(buffer as ArrayBuffer);
 }
 
-/** The memory moves to a new buffer: whoever still has the body, against the rules, has an empty one, and never another peer's bytes. */
+/** Moves the memory to a new buffer. Code that wrongly kept the body finds it empty, never with another peer's bytes. */
 function endIfOver(buffer: ArrayBufferLike, { writes, over }: Loan): void {
   if (!over || writes > 0) return;
   loans.delete(buffer);

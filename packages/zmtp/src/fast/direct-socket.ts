@@ -1,6 +1,6 @@
 /**
- * Replaces the stream's queue, states and ticks for a write of one part, which almost all are: there is never more than one under way.
- * Saves: `zmtp-fast`, row "writing". Without it, and without the undocumented part of Node that it needs, writes go through the stream.
+ * Replaces the stream's queue, states and ticks for writes of one part, which almost all are; at most one is under way. Saves: `zmtp-fast`, row
+ * "writing". Without it, or without the undocumented part of Node it needs, writes go through the stream.
  */
 import { NodeSocket } from '../node-socket.js';
 import { writeNow } from './internals.js';
@@ -8,7 +8,7 @@ import type { Written } from '../wire.js';
 
 /** See {@link NodeSocket}. */
 export class DirectSocket extends NodeSocket {
-  /** Called once the write under way is over. */
+  /** Called when the current write has finished. */
   #done: Written | undefined;
 
   override get hasUnsent(): boolean {

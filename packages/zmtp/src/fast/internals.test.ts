@@ -7,7 +7,7 @@ import { parse } from './switch.js';
 const NODE = { node: '20.19.0' };
 const SOURCES = new URL('../', import.meta.url);
 
-describe('what Node does not document', () => {
+describe('the undocumented part of Node', () => {
   it('is found in its own sockets', () => {
     expect(check(NODE, new Socket())).toBe(true);
   });
@@ -41,7 +41,7 @@ describe('PROJ_ZMTP_PLAIN', () => {
     expect([...parse(value)]).toEqual(tricks);
   });
 
-  it('is refused with a name that is no trick', () => {
+  it('is refused with an unknown name', () => {
     expect(() => parse('true')).toThrow('PROJ_ZMTP_PLAIN=true: must be 1, 0 or a list of blocks, spares');
   });
 });

@@ -1,33 +1,33 @@
 /**
- * Everything that Node has and does not document, and whether it is there: no other file touches it. Without it, as on Bun and Deno, accepted
- * sockets are read, and all sockets written, as streams.
+ * All undocumented parts of Node that the package uses, with a check whether they exist. No other file touches them. Without them, as on Bun and
+ * Deno, accepted sockets are read, and all sockets written, as streams.
  */
 import { Socket } from 'node:net';
 import type { OnReadOpts } from 'node:net';
 
-/** As Node calls back: without an error also when the socket was destroyed before it could be written. */
+/** As Node calls back: no error if the socket was destroyed before the write. */
 type Done = (error?: Error | null) => void;
 
 interface Internals {
-  /** The connection itself, which another socket can take over. */
+  /** The connection handle, which another socket can take over. */
   _handle: object | null;
   /** The server that counts this connection until it closes. */
   _server: unknown;
-  /** What a stream calls for each chunk in the end. */
+  /** The function that a stream finally calls for each chunk. */
   _write(chunk: Uint8Array, encoding: string, done: Done): void;
 }
 
-/** Checked when the package is loaded. Other runtimes have fields of these names that do less. */
+/** Checked at load. Other runtimes have fields with these names that do less. */
 export const HAS_INTERNALS = check(process.versions, new Socket());
 
-/** True for sockets of Node with all that {@link adopt} and {@link writeNow} need. */
+/** True for Node sockets that have everything that {@link adopt} and {@link writeNow} need. */
 export function check(versions: Readonly<Record<string, string | undefined>>, socket: object): boolean {
   const { _handle, _server, _write } = socket as Partial<Internals>;
   const isNode = versions['bun'] === undefined && versions['deno'] === undefined;
   return isNode && _handle === null && _server === null && typeof _write === 'function';
 }
 
-/** A socket in place of one that a server has just accepted, which must not be used any more: `onread` cannot be given to a server. */
+/** Replaces a socket that a server has just accepted; do not use the original any more. Needed because a server cannot be given `onread`. */
 export function adopt(accepted: Socket, onread: OnReadOpts): Socket {
   const old = accepted as unknown as Internals;
   const options: object = { handle: old._handle, onread };
@@ -37,7 +37,7 @@ export function adopt(accepted: Socket, onread: OnReadOpts): Socket {
   return socket;
 }
 
-/** Writes past the stream. Only while the stream itself has nothing to write. */
+/** Bypasses the stream. Only while the stream itself has nothing to write. */
 export function writeNow(socket: Socket, bytes: Uint8Array, done: Done): void {
   (socket as unknown as Internals)._write(bytes, 'buffer', done);
 }

@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { Poller } from './poller.js';
 
 const WINDOW_MS = 0.2;
-/** What a message takes when the core is awake, and what a core takes to wake. */
+/** The time of a message if the core is awake, and the time to wake a core. */
 const NEAR_MS = 0.05;
 const WAKING_MS = 0.03;
-/** A trial without, one with, and the term of one that showed nothing. */
+/** A trial without polling, one with, and the term after no gain. */
 const ROUND = 64 + 64 + 1024;
 /** The longest term. */
 const TERM_MAX = 16 * 1024;
 
-/** An event loop by hand: each look takes 2 us, and what is not looked for comes later by what waking takes. */
+/** An event loop driven by hand. Each poll takes 2 us; a message that nobody polls for is late by the time to wake. */
 class Machine {
   now = 1000;
   looks = 0;
-  /** Messages that were not looked for. */
+  /** Messages that arrived without polling. */
   slept = 0;
   armed: (() => void) | undefined;
   readonly poller: Poller;
@@ -29,7 +29,7 @@ class Machine {
     });
   }
 
-  /** Lets the loop look until it does no more, or until then. */
+  /** Runs the loop until it stops polling, or until this time. */
   look(until = Infinity): void {
     while (this.armed !== undefined && this.now < until) {
       const callback = this.armed;
@@ -40,7 +40,7 @@ class Machine {
     }
   }
 
-  /** A turn with so many messages that come so long after the last one. */
+  /** A turn with this many messages, this long after the last one. */
   turn(afterMs: number, wakingMs: number, count = 1): void {
     const at = this.now + afterMs;
     this.look(at);
@@ -63,7 +63,7 @@ function serving(windowMs?: number): Machine {
 }
 
 describe('a poller', () => {
-  it('looks after each lone message once that brings the next one sooner', () => {
+  it('polls after each lone message once that shortens gaps', () => {
     const machine = serving();
     machine.turns(65, NEAR_MS);
     expect(machine.looks).toBe(0);
@@ -74,7 +74,7 @@ describe('a poller', () => {
     expect(machine.now - now).toBeLessThan(10 * (NEAR_MS + 0.003));
   });
 
-  it('looks no longer than its window when nothing comes', () => {
+  it('polls no longer than its window when nothing arrives', () => {
     const machine = serving();
     machine.turns(500, NEAR_MS);
     const { now } = machine;
@@ -84,15 +84,15 @@ describe('a poller', () => {
     expect(machine.now - now).toBeLessThan(WINDOW_MS + 0.003);
   });
 
-  it('stops where cores are awake anyway', () => {
+  it('stops if the cores are awake anyway', () => {
     const machine = serving();
     machine.turns(10 * ROUND, NEAR_MS, 0);
-    // Its trials alone: 64 of each round, of some 25 looks.
+    // Only its trials: 64 per round, about 25 polls each.
     expect(machine.looks).toBeGreaterThan(0);
     expect(machine.looks).toBeLessThan(10 * 64 * 30);
   });
 
-  it('begins when waking has become dear, and ends when it is no more', () => {
+  it('begins when waking becomes expensive, and stops when it no longer is', () => {
     const machine = serving();
     machine.turns(ROUND, NEAR_MS, 0);
     machine.turns(2 * ROUND, NEAR_MS);
@@ -105,15 +105,15 @@ describe('a poller', () => {
     expect(machine.looks - after).toBeLessThan(64 * 30);
   });
 
-  it('tries the more rarely the longer it has paid', () => {
+  it('runs trials less often the longer polling has helped', () => {
     const machine = serving();
-    // Terms of 2,048, 4,096, 8,192, 16,384 and 16,384; a trial before each and after the last.
+    // Terms of 2,048, 4,096, 8,192, 16,384 and 16,384, with a trial before each and after the last.
     machine.turns(6 * 128 + 46 * 1024, NEAR_MS);
     expect(machine.slept).toBeGreaterThanOrEqual(6 * 64);
     expect(machine.slept).toBeLessThanOrEqual(6 * 64 + 1);
   });
 
-  it('begins with short terms again once it has not paid', () => {
+  it('returns to short terms once polling did not help', () => {
     const machine = serving();
     machine.turns(64 * 1024, NEAR_MS);
     machine.turns(TERM_MAX + ROUND, NEAR_MS, 0);
@@ -133,7 +133,7 @@ describe('a poller', () => {
     expect(machine.looks).toBeLessThan(64 * 30);
   });
 
-  it('is not misled by pauses while it looks', () => {
+  it('is not misled by pauses while it polls', () => {
     const machine = serving();
     machine.turns(65, NEAR_MS, 0);
     for (let index = 0; index < 16; index++) machine.turn(10_000, 0);
@@ -144,7 +144,7 @@ describe('a poller', () => {
     expect(machine.looks - looks).toBeLessThan(30);
   });
 
-  it('tries although there have been pauses since the last trial', () => {
+  it('runs a trial despite pauses since the last one', () => {
     const machine = serving();
     machine.turns(200, NEAR_MS, 0);
     for (let index = 0; index < 20; index++) machine.turn(10_000, 0);
@@ -152,7 +152,7 @@ describe('a poller', () => {
     expect(machine.armed).toBeDefined();
   });
 
-  it('looks where waking alone takes longer than it would look', () => {
+  it('polls if waking alone takes longer than its window', () => {
     const machine = serving();
     machine.turns(200, NEAR_MS, 2 * WINDOW_MS);
     const { slept } = machine;
@@ -160,26 +160,26 @@ describe('a poller', () => {
     expect(machine.slept - slept).toBe(0);
   });
 
-  it('does not even try where messages come long after it would look', () => {
+  it('runs no trial if messages arrive long after its window', () => {
     const machine = serving();
     machine.turns(5 * ROUND, 6 * WINDOW_MS);
     expect(machine.looks).toBe(0);
   });
 
-  it('does not try where every other message comes too late', () => {
+  it('runs no trial if every other message arrives too late', () => {
     const machine = serving();
     for (let index = 0; index < 3 * ROUND; index++) machine.turn(index % 2 === 0 ? NEAR_MS : 5, WAKING_MS);
     expect(machine.looks).toBe(0);
   });
 
-  it('stops where waking is a small part of what messages take', () => {
+  it('stops if waking is a small part of a message’s time', () => {
     const machine = serving();
     for (let index = 0; index < 10 * ROUND; index++) machine.turn(index % 2 === 0 ? NEAR_MS : 3 * WINDOW_MS, WAKING_MS);
-    // Its trials alone.
+    // Only its trials.
     expect(machine.slept).toBeGreaterThanOrEqual(10 * (ROUND - 64));
   });
 
-  it('ends when messages have become rare, after its term', () => {
+  it('stops after its term when messages become rare', () => {
     const machine = serving();
     machine.turns(500, NEAR_MS);
     machine.turns(3 * ROUND, 1000);
@@ -197,7 +197,7 @@ describe('a poller', () => {
     expect([machine.looks - looks, machine.armed]).toEqual([0, undefined]);
   });
 
-  it('does nothing while nobody can connect to us, or when it is told not to', () => {
+  it('does nothing if no socket binds or its window is 0', () => {
     const [client, never] = [new Machine(), serving(0)];
     for (const machine of [client, never]) {
       machine.turns(2 * ROUND, NEAR_MS);
@@ -205,7 +205,7 @@ describe('a poller', () => {
     }
   });
 
-  it('is not confused by a look in the middle of a turn', () => {
+  it('is not confused by a poll in the middle of a turn', () => {
     const machine = serving();
     machine.turns(500, NEAR_MS);
     machine.poller.onTurn();

@@ -1,38 +1,38 @@
 /**
- * Replaces sleeping between two messages: the process polls for the next one for a moment, because waking a core takes longer than a message.
- * Saves: `chain`, "chain mdp-zmtp over mdp-zmtp that does not look, 1 in flight" (docs/adr/0014-a-hub-looks-before-it-sleeps.md). Without it, the
- * process sleeps until the next message comes.
+ * Replaces sleeping between two messages: the process polls briefly for the next one, because waking a core takes longer than handling a
+ * message. Saves: `chain`, "chain mdp-zmtp over mdp-zmtp that does not look, 1 in flight" (docs/adr/0014-a-hub-looks-before-it-sleeps.md).
+ * Without it, the process sleeps until the next message arrives.
  */
 
-/** What a {@link Poller} needs of the event loop. */
+/** What a {@link Poller} needs from the event loop. */
 export interface Loop {
-  /** In milliseconds, exact to microseconds. */
+  /** In milliseconds, with microsecond precision. */
   now(): number;
-  /** Calls back after the loop has looked for messages without waiting for any. */
+  /** Calls back after the loop has checked for messages without waiting. */
   next(callback: () => void): void;
 }
 
-/** After a turn with more messages the process does not poll: it would only make batches smaller. */
+/** No polling after a turn with more messages than this: it would only make batches smaller. */
 const FEW = 2;
 /** Gaps between messages that a trial compares, with polling and without. */
 const TRIAL = 64;
-/** Polling must make gaps a tenth shorter. */
+/** Polling must shorten gaps by a tenth. */
 const GAIN = 0.9;
 /** Gaps to skip after a trial shows that polling does not help. */
 const TERM = 1024;
-/** Most gaps to poll for after trials that show that it helps. */
+/** Most gaps to poll for after trials that show that polling helps. */
 const TERM_MAX = 16 * TERM;
-/** Gaps of more windows than this are not compared: waking is not what makes them long. */
+/** Gaps longer than this many windows are not compared: waking is not what makes them long. */
 const FAR = 5;
-/** With more of these among the gaps without polling, it is not tried. */
+/** If more gaps without polling are that long, polling is not tried. */
 const FAR_MAX = TRIAL / 4;
 
 type Phase = 'without' | 'with' | 'decided';
 
 /**
  * Waking a core takes longer than handling a message, unless other programs keep the cores awake; then polling is in their way. So trials
- * compare the gaps between messages with and without it. The longer it has helped, the rarer they are, since each lets the cores fall asleep.
- * Nothing is armed while no messages come, or many at a time.
+ * compare the gaps between messages with and without polling. The longer polling has helped, the rarer the trials, since each lets the cores
+ * fall asleep. Nothing is armed while no messages arrive, or many at once.
  */
 export class Poller {
   readonly #windowMs: number;
@@ -64,7 +64,7 @@ export class Poller {
     this.#serves = this.#windowMs > 0;
   }
 
-  /** The first message of a turn has come. */
+  /** The first message of a turn has arrived. */
   onTurn(): void {
     if (this.#idleSince === Infinity) return;
     const gap = this.#loop.now() - this.#idleSince;
@@ -74,7 +74,7 @@ export class Poller {
     if (--this.#left === 0) this.#decide();
   }
 
-  /** The turn is over: `count` messages came in it, and its output is written. */
+  /** The turn is over: it handled `count` messages, and its output is written. */
   onTurnEnd(count: number): void {
     if (!this.#serves || count > FEW) return;
     this.#idleSince = this.#loop.now();

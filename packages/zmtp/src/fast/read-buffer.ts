@@ -1,6 +1,6 @@
 /**
- * Replaces Node's buffer of 64 KiB per read by one that all sockets share, and reads long bodies straight to where they belong.
- * Saves: `zmtp-fast`, row "reading". Without it, Node's `data` events bring each chunk, and long bodies are put together by copying.
+ * Replaces Node's 64 KiB buffer per read with one shared by all sockets, and reads long bodies straight into place. Saves: `zmtp-fast`, row
+ * "reading". Without it, Node's `data` events deliver each chunk, and long bodies are assembled by copying.
  */
 import type { OnReadOpts } from 'node:net';
 import type { ByteSink } from '../wire.js';
@@ -8,10 +8,10 @@ import { allocate } from './blocks.js';
 
 const READ_BYTES = 2 ** 16;
 const SHARED = new Uint8Array(READ_BYTES);
-/** The latest view of it: often as many bytes come the next time. */
+/** The last view of it: the next read often has the same size. */
 let latest = SHARED.subarray(0, 0);
 
-/** The option `onread` of a `net.Socket`. Every byte leaves the shared memory before another socket reads into it. */
+/** The option `onread` of a `net.Socket`. All bytes leave the shared memory before another socket reads into it. */
 export class ReadBuffer implements OnReadOpts {
   sink: ByteSink | undefined;
 

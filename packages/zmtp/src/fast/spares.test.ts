@@ -4,7 +4,7 @@ import { allocate } from './blocks.js';
 import { reclaim, SPARE_MEMORY } from './spares.js';
 
 describe('memory', () => {
-  it('is nobody else’s, however small', () => {
+  it('is not shared, however small', () => {
     const pieces = Array.from({ length: 2000 }, (_, index) => allocate(index % 40).fill(index));
     for (const [index, piece] of pieces.entries()) expect(piece).toEqual(new Uint8Array(index % 40).fill(index));
   });
@@ -17,7 +17,7 @@ describe('memory', () => {
     }
   });
 
-  it('is used again once a long piece is reclaimed as it was handed out, and is not for a part of it', () => {
+  it('is reused once a long piece is reclaimed whole, and not for a part of it', () => {
     const piece = allocate(50_000);
     reclaim(piece.subarray(0));
     expect(allocate(50_000).buffer).not.toBe(piece.buffer);
@@ -28,7 +28,7 @@ describe('memory', () => {
     expect(allocate(40_000).buffer).not.toBe(piece.buffer);
   });
 
-  it('that was lent is freed at once when it is discarded, and what was not lent stays', () => {
+  it('is freed at once when a lent body is discarded; other memory stays', () => {
     const [lent, whole] = [lend(50_000, 50_000), allocate(50_000).fill(7)];
     const view = whole.subarray(0, 40_000);
     discard([lent, view]);
@@ -36,14 +36,14 @@ describe('memory', () => {
     expect([lent.buffer.byteLength, view.length, view[39_999]]).toEqual([0, 40_000, 7]);
   });
 
-  it('lies spare in no more than 64 MiB', () => {
+  it('is kept spare up to 64 MiB', () => {
     const large = Array.from({ length: 3 }, () => allocate(2 ** 25));
     for (const piece of large) reclaim(piece);
     const again = large.map(() => allocate(2 ** 25).buffer);
     expect(large.map(({ buffer }) => again.includes(buffer))).toEqual([false, true, true]);
   });
 
-  it('that lies spare goes back to the system when little comes and goes', () => {
+  it('that is spare returns to the system when there is little traffic', () => {
     const piece = allocate(2 ** 20);
     reclaim(piece);
     expect(SPARE_MEMORY.heldBytes).toBeGreaterThanOrEqual(2 ** 20);

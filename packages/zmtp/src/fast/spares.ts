@@ -1,22 +1,22 @@
 /**
- * Replaces garbage collection for long pieces of memory: they are kept and used again, since V8 marks the whole heap for every few of them.
- * Saves: `zmtp-fast`, row "spares" (docs/adr/0016-long-bodies-are-given-back.md). Without it, the garbage collector has them all.
+ * Replaces garbage collection of long pieces of memory: they are kept for reuse, because V8 marks the whole heap for every few of them. Saves:
+ * `zmtp-fast`, row "spares" (docs/adr/0016-long-bodies-are-given-back.md). Without it, all of them are garbage-collected.
  */
 import { MessageChannel } from 'node:worker_threads';
 
 /** Shorter pieces are left to the garbage collector. */
 export const LONG_BYTES = 2 ** 14;
-/** What is kept at most; the oldest makes room, and is freed. */
+/** The most that is kept; the oldest piece makes room, and is freed. */
 const SPARES_MAX = 32;
 const SPARE_MAX_BYTES = 2 ** 26;
 
-/** Closed: whatever is transferred to it is freed. */
+/** Closed: memory transferred to it is freed. */
 const { port1: nowhere } = new MessageChannel();
 nowhere.close();
 
 const spares: ArrayBuffer[] = [];
 let spareBytes = 0;
-/** Chunks as they were handed out: whoever has this very view has all of the memory. */
+/** Chunks as handed out. A view in this set owns its whole memory. */
 const chunks = new WeakSet<Uint8Array>();
 
 /** A long chunk that {@link reclaim} takes back. */
@@ -26,18 +26,18 @@ export function takeChunk(bytes: number): Uint8Array {
   return chunk;
 }
 
-/** So many bytes of spare memory, else `enough` new ones; not for {@link reclaim}. */
+/** Spare memory of `bytes`, or else `enough` new bytes; do not pass it to {@link reclaim}. */
 export function takeLong(bytes: number, enough = bytes): Uint8Array {
   const spare = takeSpare(bytes);
   return spare === undefined ? Buffer.allocUnsafeSlow(enough) : new Uint8Array(spare, 0, bytes);
 }
 
-/** Nobody uses this chunk any more, nor any part of it. Does nothing unless it is, as it is, from {@link takeChunk}. */
+/** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link takeChunk}, unsliced. */
 export function reclaim(chunk: Uint8Array): void {
   if (chunks.delete(chunk)) keep(chunk.buffer as ArrayBuffer);
 }
 
-/** The spare memory of all transports of this process. It is freed when memory is short and when the process rests. */
+/** The spare memory of all transports of this process. Freed when memory is short and when the process is idle. */
 export const SPARE_MEMORY = {
   get heldBytes(): number {
     return spareBytes;
@@ -53,12 +53,12 @@ export const SPARE_MEMORY = {
   },
 };
 
-/** Returns memory that nobody uses to the system now, not with the next garbage collection. */
+/** Returns unused memory to the system now, instead of at the next garbage collection. */
 export function free(memory: ArrayBuffer): void {
   nowhere.postMessage(undefined, [memory]);
 }
 
-/** Keeps memory that nobody uses. */
+/** Keeps unused memory. */
 export function keep(memory: ArrayBuffer): void {
   spares.push(memory);
   spareBytes += memory.byteLength;
@@ -70,7 +70,7 @@ export function keep(memory: ArrayBuffer): void {
   }
 }
 
-/** The latest that is large enough and not much too large. */
+/** The latest piece that is large enough and not much too large. */
 function takeSpare(bytes: number): ArrayBuffer | undefined {
   const index = spares.findLastIndex(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes);
   const [spare] = index < 0 ? [] : spares.splice(index, 1);

@@ -1,12 +1,12 @@
 /**
- * Which tricks of this folder are on. `PROJ_ZMTP_PLAIN=1` turns all of them off; a list of names, such as `blocks,polling`, only those, so that
- * `npm run bench -- zmtp-fast` can tell what each of them saves. Read once, when the package is loaded.
+ * Which tricks of this folder are on. `PROJ_ZMTP_PLAIN=1` turns all of them off; a list of names, such as `blocks,polling`, turns off only
+ * those, so that `npm run bench -- zmtp-fast` can show what each saves. Read once, at load.
  */
 import { ProjError } from '@proj/transport';
 
 const TRICKS = ['blocks', 'spares', 'reading', 'writing', 'polling', 'sodium'] as const;
 
-/** One thing that is done only for speed. */
+/** One optimization. */
 export type Trick = (typeof TRICKS)[number];
 
 const OFF = parse(process.env['PROJ_ZMTP_PLAIN'] ?? '');

@@ -4,7 +4,7 @@ import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/lane-fr
 import { Carrier } from './carrier.js';
 import type { CarrierHost } from './carrier.js';
 
-/** Frames that open these lanes: two of them are a share of a turn. */
+/** Frames that open these lanes; two of them fill a share of a turn. */
 function openings(...numbers: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(numbers.length * HEADER_BYTES);
   numbers.reduce((at, number) => writeLaneHeader(bytes, at, KIND.open, number, 0), 0);
@@ -33,7 +33,7 @@ function contended(turns: { readonly isOver: boolean; readonly isContended: bool
   return { carrier, clock, asked, opened };
 }
 
-it('lanes that say little go before those that keep us busy when a turn is over, and those that say much do not', () => {
+it('after a full turn, occasional lanes go before busy readers, and busy lanes do not', () => {
   const { carrier, clock, asked } = contended({ isOver: true, isContended: false });
   carrier.onBytes(openings(1, 2, 3));
   carrier.onRead();
@@ -45,7 +45,7 @@ it('lanes that say little go before those that keep us busy when a turn is over,
   expect(asked).toEqual([true, false, true]);
 });
 
-it('lanes keep us busy that need more than one turn, however rarely they have one', () => {
+it('lanes that need more than one turn are busy, however rarely they have one', () => {
   const { carrier, clock, asked } = contended({ isOver: true, isContended: false });
   carrier.onBytes(openings(1, 2, 3, 4, 5, 6, 7));
   for (const now of [500, 1000]) {

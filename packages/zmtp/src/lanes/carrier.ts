@@ -1,4 +1,4 @@
-/** The connection under many lanes: one read and one write for all of them. */
+/** A connection that carries many lanes: one read and one write for all of them. */
 import { allocate } from '../fast.js';
 import type { NodeSocket } from '../node-socket.js';
 import { GREETING_BYTES } from '../engine/greeting.js';
@@ -13,41 +13,40 @@ import { Lane } from './lane.js';
 import type { LaneCarrier } from './lane.js';
 import { LANE } from './legality.js';
 
-/** Bytes of one write, and of one lane in it, while others wait. */
+/** Bytes per write, and per lane in it while others wait. */
 const WRITE_BYTES = 2 ** 20;
 const LANE_BYTES = 2 ** 18;
-/** From this size on bytes are passed on as they are. */
+/** Payloads of at least this size are passed by reference. */
 const REFERENCE_BYTES = 8192;
-/** Less of a frame is not worth a read of its own. */
+/** A smaller rest of a frame is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
 /**
- * Bytes that wait to be read in all lanes together: beyond it nothing more is read from a connection that came to us until half of them
- * are gone. Its lanes are those of one socket, which reads or does not. Who opened it has as many lanes as sockets of its own, which do
- * not hold up each other.
+ * Unread bytes in all lanes together. Beyond this, an acceptor stops reading the connection until half of them are gone: its lanes belong to one
+ * socket, which either reads or does not. An opener's lanes belong to several sockets, which must not hold up each other.
  */
 export const UNREAD_MAX_BYTES = 16 * 2 ** 20;
-/** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
+/** Frames without payload waiting to be written. A peer that causes more and does not read is cut. */
 const CONTROLS_MAX = 100_000;
 
-/** What a frame costs, in messages: one that opens a lane as much as a connection. */
+/** Cost of a frame, in messages. Opening a lane costs as much as a connection. */
 const OPEN_WORK = 32;
 const FRAME_WORK = 1;
-/** After so much work, a share of a turn, it is looked at the clock. */
+/** Work, as a share of a turn, after which the clock is read. */
 const WORK_PER_LOOK = 64;
 
-/** What a carrier is made with, and tells. */
+/** Settings and callbacks of a carrier. */
 export interface CarrierHost {
   readonly turns: Turns;
   readonly watch: Watch;
-  /** How long it may stand without lanes. Milliseconds. */
+  /** How long it may exist without lanes. Milliseconds. */
   readonly idleMs: number;
-  /** So many bytes more wait in its lanes to be read; less, when negative. */
+  /** The unread bytes in its lanes changed by this much. */
   onUnread(bytes: number): void;
-  /** Whether one more lane may be opened by the other side. */
+  /** Whether the other side may open one more lane. */
   readonly hasRoom: boolean;
-  /** The other side has opened a lane. */
+  /** The other side opened a lane. */
   onLane(lane: Lane): void;
-  /** No lane stands, and none will: the connection is over, or the last one of the opener's is. Once. */
+  /** No lane exists and none will: the connection has ended, or the opener's last lane has. Called once. */
   onClosed(): void;
 }
 
@@ -59,10 +58,10 @@ interface Item {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Carriers made so far. */
+/** Number of carriers made so far. */
 let made = 0;
 
-/** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
+/** One end of the connection. The opener connected in order to use lanes; the acceptor was an ordinary connection until the preamble arrived. */
 export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Reading, Watched {
   /** @internal As {@link Wire.readers}. */
   readonly readers: ReadGroup;
@@ -75,18 +74,18 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   readonly #lanes = new Map<number, Lane>();
   readonly #dirty = new Set<Lane>();
   #controls: Item[] = [];
-  /** What comes before the first frame: the opener's greeting of ZMTP, which the acceptor has said before it knew, and the preamble. */
+  /** What precedes the first frame: the preamble, and from an acceptor the ZMTP greeting it had already sent. */
   readonly #expected: Uint8Array;
   #matched = 0;
-  /** The other side is known to speak of lanes. */
+  /** The other side has sent the preamble. */
   #ready = false;
   #lastLane = 0;
   readonly #deadline = deadlineOf(this);
-  /** Frames that were too many for one turn. */
+  /** Bytes that were too much for one turn. */
   #rest: Uint8Array | undefined;
   #work = 0;
   #lookedAt = -Infinity;
-  /** Its last share took so long to come that it has its turn before those that keep us busy. */
+  /** Its last share took so long to accumulate that it goes before busy readers. */
   #isSparse = true;
   #unread = 0;
   /** As {@link Wire.stalledUntil}. */
@@ -123,7 +122,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     return this.#stalledUntil;
   }
 
-  /** The opener's: one more lane. */
+  /** Opens one more lane. Opener only. */
   open(): Lane {
     const lane = new Lane(++this.#lastLane, this);
     this.control(KIND.open, lane.number, 0);
@@ -132,7 +131,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     return lane;
   }
 
-  /** Ends the connection, which no lane needs any more. Who does not read what was said last is cut. */
+  /** Ends the connection, which no lane needs any more. Cuts it if the peer does not read the last output. */
   finish(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -148,7 +147,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.finish();
   }
 
-  /** @internal Of the lane whose bytes come next. */
+  /** @internal Where to read the next bytes: the current lane decides. */
   get room(): Uint8Array | undefined {
     const { lane, left } = this.#reader;
     if (left < ROOM_BYTES) return undefined;
@@ -162,7 +161,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     for (; this.#matched < this.#expected.length && at < chunk.length; this.#matched++, at++) {
       const isGreeting = this.#opener && this.#matched < GREETING_BYTES;
       if (!isGreeting && chunk[at] !== this.#expected[this.#matched]) {
-        this.onFault('no preamble of lanes');
+        this.onFault('the preamble of lanes is missing');
         return;
       }
     }
@@ -174,7 +173,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#read(at === 0 ? chunk : chunk.subarray(at));
   }
 
-  /** @internal When it is its turn. */
+  /** @internal Its turn has come. */
   onRead(): void {
     const rest = this.#rest;
     this.#rest = undefined;
@@ -192,7 +191,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   /** @internal */
   control(kind: ControlKind, lane: number, size: number): void {
     this.#controls.push({ kind, lane, size, bytes: undefined });
-    if (this.#controls.length > CONTROLS_MAX) this.onFault('what is said is not read');
+    if (this.#controls.length > CONTROLS_MAX) this.onFault('the peer does not read our frames');
     else this.#schedule();
   }
 
@@ -234,7 +233,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#spend(FRAME_WORK);
     const lane = this.#lanes.get(number);
     if (this.#isLegal(KIND.data, number, lane) && lane?.receive(bytes) === false)
-      this.onFault(`more in lane ${number} than was allowed`);
+      this.onFault(`more bytes in lane ${number} than its window allows`);
   }
 
   /** @internal */
@@ -286,7 +285,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#host.onLane(lane);
   }
 
-  /** False for what is ignored, and for what ends the connection. */
+  /** False if the frame is ignored or ends the connection. */
   #isLegal(kind: keyof typeof KIND_NAMES, number: number, lane: Lane | undefined): boolean {
     const unknown = this.#opener ? 'ours to open' : 'not open';
     const state = lane?.state ?? (number > this.#lastLane ? unknown : 'over');
@@ -304,7 +303,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
 
   #flush(): void {
     if (this.#writing || !this.#ready || this.#socket.destroyed) return;
-    // An end is said behind the last bytes of its lane, and an opening before the first: hence twice.
+    // Twice: an open must precede the lane's first bytes, and an end must follow its last.
     const items = this.#takeControls();
     this.#takeData(items);
     items.push(...this.#takeControls());
@@ -325,7 +324,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     for (const lane of this.#dirty) {
       if (bytes >= WRITE_BYTES) return;
       this.#dirty.delete(lane);
-      // In long frames where nobody else waits: the other side reads each at a stretch.
+      // In long frames if no other lane waits: the other side reads each in one go.
       for (let left = this.#dirty.size > 0 ? LANE_BYTES : WRITE_BYTES; lane.writable && left > 0;) {
         const part = lane.take(left);
         if (part === undefined) break;
@@ -335,7 +334,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
         if (part.done !== undefined) this.#done.push(part.done);
       }
       lane.taken();
-      // Behind the others.
+      // To the end of the queue.
       if (lane.writable) this.#dirty.add(lane);
     }
   }
@@ -360,7 +359,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   }
 }
 
-/** Headers and small payloads side by side in one buffer, large ones by reference. */
+/** Copies headers and small payloads into one buffer and passes large ones by reference. */
 function encodeItems(items: readonly Item[]): Uint8Array[] {
   let bytes = 0;
   for (const item of items) bytes += HEADER_BYTES + (isCopied(item) ? item.size : 0);

@@ -1,4 +1,4 @@
-/** How sockets connect: by lanes of one connection if the other side offers them, else by connections of their own. */
+/** How sockets connect: as lanes of one connection if the other side accepts them, otherwise with their own connections. */
 import { connectOptions } from '../endpoint.js';
 import type { Target } from '../endpoint.js';
 import { connectSocket } from '../fast.js';
@@ -7,12 +7,12 @@ import type { Watch } from '../watch.js';
 import type { Wire } from '../wire.js';
 import { Carrier } from './carrier.js';
 
-/** Endpoints remembered beyond those in use. */
+/** Endpoints remembered besides those in use. */
 const MEMORY = 1024;
 
-/** What we know of one endpoint. */
+/** What we know about one endpoint. */
 interface Known {
-  /** `asking`: the first connection is being made, and its READY will tell. Those who come meanwhile wait. */
+  /** `asking`: the first connection is being made, and its READY will tell. Others wait meanwhile. */
   verdict: 'unknown' | 'asking' | 'plain' | 'lanes';
   readonly waiting: Set<Dial>;
   carrier: Carrier | undefined;
@@ -29,15 +29,15 @@ export class Dialer {
   readonly #enabled: boolean;
   readonly #endpoints = new Map<string, Known>();
 
-  /** Unless `enabled`, every socket has a connection of its own. */
+  /** Unless `enabled`, every socket gets its own connection. */
   constructor(world: { readonly turns: Turns; readonly watch: Watch }, enabled: boolean) {
     this.#world = world;
     this.#enabled = enabled;
   }
 
   /**
-   * Calls `use` with a connection that is being made: at once, or later if we do not know yet whether there are lanes. Then it returns a function
-   * that gives up.
+   * Calls `use` with a connection being made: at once, or later if we do not know yet whether there are lanes. In that case, returns a function
+   * that cancels.
    */
   dial(endpoint: string, target: Target, use: (wire: Wire) => void): (() => void) | undefined {
     if (!this.#enabled) {
@@ -59,7 +59,7 @@ export class Dialer {
     return undefined;
   }
 
-  /** A connection to there has completed its handshake, and was told whether there are lanes. */
+  /** A connection to this endpoint completed its handshake and reported whether there are lanes. */
   onReady(endpoint: string, hasLanes: boolean): void {
     const known = this.#endpoints.get(endpoint);
     if (known === undefined) return;
@@ -68,7 +68,7 @@ export class Dialer {
       use(hasLanes ? this.#carrier(known, target).open() : plain(target));
   }
 
-  /** A connection to there is over. Nobody waits for a second one to tell. */
+  /** A connection to this endpoint has ended without an answer: the others do not wait for a second one. */
   onEnded(endpoint: string): void {
     const known = this.#endpoints.get(endpoint);
     if (known?.verdict !== 'asking') return;
@@ -86,12 +86,12 @@ export class Dialer {
     if (known.carrier !== undefined) return known.carrier;
     return (known.carrier = new Carrier(connectSocket(connectOptions(target)), 'opener', {
       ...this.#world,
-      // It is opened for a lane and ends with the last one.
+      // Opened when a lane needs it; ends with the last lane.
       idleMs: Infinity,
       hasRoom: false,
       onLane: () => undefined,
       onUnread: () => undefined,
-      // Another program may listen there next: the first connection asks again.
+      // Another program may listen there next, so the first connection asks again.
       onClosed: () => {
         known.carrier = undefined;
         known.verdict = 'unknown';

@@ -13,7 +13,7 @@ const carrier: LaneCarrier = {
   forget: () => {},
 };
 
-it('lanes that end with something unsent make no error each: its stack would cost more than the lane', () => {
+it('lanes that end with unsent bytes share one error, whose stack would cost more than a lane', () => {
   const told = [1, 2].map((number) => {
     let heard: Error | null | undefined;
     const lane = new Lane(number, carrier);

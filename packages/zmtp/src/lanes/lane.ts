@@ -1,4 +1,4 @@
-/** One stream among the many of a carrier, in the shape of a socket. */
+/** One of the streams that a carrier multiplexes, with the interface of a socket. */
 import { Fifo } from '@proj/transport/adapter';
 import { KIND } from '../engine/lane-frames.js';
 import type { ControlKind } from '../engine/lane-frames.js';
@@ -6,12 +6,12 @@ import type { LaneState } from './legality.js';
 import type { ReadQueue } from '../turn.js';
 import type { ByteSink, Wire, Written } from '../wire.js';
 
-/** Bytes that may be under way in one direction of a lane, unread by the other side. */
+/** Unread bytes in flight in one direction of a lane. */
 export const WINDOW_BYTES = 2 ** 21;
 
 /**
- * What is told to those whose bytes were not written. One for all: an error of its own, with its stack, costs more than a lane does, and
- * a peer that opens lanes by the thousand had a broker make nothing else.
+ * The error for unfinished writes. Shared, because an error with its own stack costs more than a lane: a peer that opened thousands of lanes
+ * kept a broker busy making errors.
  */
 const CLOSED = new Error('the lane was closed');
 
@@ -24,13 +24,13 @@ export interface LaneCarrier {
   readonly readers: ReadQueue;
   /** As {@link Wire.carrier}. */
   readonly name: string;
-  /** The lane has something to write. */
+  /** The lane has output. */
   wake(lane: Lane): void;
-  /** Sends a frame without payload, behind what was written before. */
+  /** Sends a frame without payload, after all earlier output. */
   control(kind: ControlKind, lane: number, size: number): void;
-  /** So many bytes more wait to be read; less, when negative. */
+  /** The unread bytes changed by this much. */
   held(bytes: number): void;
-  /** The lane is over for both sides. */
+  /** The lane has ended in both directions. */
   forget(lane: Lane): void;
 }
 
@@ -42,22 +42,22 @@ interface Part {
 
 type Listener = (value?: never) => void;
 
-/** See {@link Wire}. What it writes goes out with the carrier's next write; what it does not read holds back its own sender alone. */
+/** See {@link Wire}. Its output goes out with the carrier's next write. If it does not read, only its own sender has to wait. */
 export class Lane implements Wire {
   readonly number: number;
   readonly #carrier: LaneCarrier;
   readonly #listeners = new Map<string, Listener>();
   #taker: ByteSink | undefined;
   readonly #waiting = new Fifo<Part>();
-  /** Bytes that the other side still takes. */
+  /** Bytes that the other side still accepts. */
   #credit = WINDOW_BYTES;
-  /** How our direction ends once all is written. */
+  /** How our direction ends once all output is written. */
   #ending: 'end' | 'reset' | undefined;
   #ended = false;
   readonly #unread = new Fifo<Uint8Array>();
   /** Bytes that the other side may still send. */
   #allowance = WINDOW_BYTES;
-  /** Bytes read since it was told. */
+  /** Bytes read since the last grant. */
   #read = 0;
   #paused = false;
   #theirEnd: 'none' | 'end' | 'reset' | 'told' = 'none';
@@ -68,7 +68,7 @@ export class Lane implements Wire {
     this.#carrier = carrier;
   }
 
-  /** What may come next: legality.ts. */
+  /** The state for the table in legality.ts. */
   get state(): LaneState {
     if (this.#over) return 'over';
     if (this.#theirEnd === 'reset') return 'reset by them';
@@ -143,15 +143,15 @@ export class Lane implements Wire {
     this.#tellEnd();
   }
 
-  /** The carrier looks after its connection, by whoever of its lanes beats. */
+  /** No-op: both ends know PING, so heartbeats keep the connection alive. */
   setKeepAlive(): void {}
 
-  /** @internal For the carrier: true while there is something to write that may be written. */
+  /** @internal For the carrier: true if there is output that may be written. */
   get writable(): boolean {
     return !this.#over && this.#waiting.length > 0 && this.#credit > 0;
   }
 
-  /** @internal For the carrier: the next bytes, at most so many, and whom to tell when they are written. */
+  /** @internal For the carrier: the next bytes, at most `max`, and the callback for when they are written. */
   take(atMost: number): Part | undefined {
     const part = this.#waiting.peek();
     if (part === undefined) return undefined;
@@ -168,9 +168,9 @@ export class Lane implements Wire {
     if (this.#waiting.length === 0 && this.#ending !== undefined && !this.#ended) this.#sayEnd();
   }
 
-  /** @internal The other side takes more. */
+  /** @internal The other side accepts more. */
   grant(bytes: number): void {
-    // More than a window is never owed: a liar's credit does not grow for ever.
+    // Capped at a window, so that a dishonest peer cannot grow our credit for ever.
     this.#credit = Math.min(this.#credit + bytes, WINDOW_BYTES);
     if (this.writable) this.#carrier.wake(this);
   }
@@ -180,7 +180,7 @@ export class Lane implements Wire {
     return this.#isHeld() || this.#unread.length > 0 ? undefined : this.#taker?.room;
   }
 
-  /** @internal Bytes came. False when they are more than was allowed. */
+  /** @internal Bytes arrived. False if they exceed the window. */
   receive(bytes: Uint8Array): boolean {
     this.#allowance -= bytes.length;
     if (this.#allowance < 0) return false;
@@ -191,9 +191,9 @@ export class Lane implements Wire {
     return true;
   }
 
-  /** @internal The other side ended its direction, or all of it. */
+  /** @internal The other side ended its direction, or the whole lane. */
   onTheirEnd(how: 'end' | 'reset'): void {
-    // Told of an end before: now only the close is due.
+    // The end was already reported: only the close is due.
     if (this.#theirEnd === 'told') this.#finish();
     else {
       this.#theirEnd = how;
@@ -234,7 +234,7 @@ export class Lane implements Wire {
     this.#taker?.onBytes(bytes);
   }
 
-  /** Behind everything that came before it. */
+  /** After everything that arrived before it. */
   #tellEnd(): void {
     const how = this.#theirEnd;
     if (how === 'none' || how === 'told' || this.#unread.length > 0 || this.#isHeld()) return;
@@ -250,7 +250,7 @@ export class Lane implements Wire {
     for (let bytes = this.#unread.shift(); bytes !== undefined; bytes = this.#unread.shift())
       this.#carrier.held(-bytes.length);
     for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift()) part.done?.(CLOSED);
-    // As sockets do: never from inside the call that closes it.
+    // As with sockets: never from inside the call that closes it.
     process.nextTick(() => {
       this.#emit('close');
     });

@@ -2,7 +2,7 @@
 import type { Legality } from '@proj/transport';
 import type { KIND } from '../engine/lane-frames.js';
 
-/** What a lane is to the side that receives. */
+/** The state of a lane, as the receiving side sees it. */
 export type LaneState =
   | 'ours to open'
   | 'not open'
@@ -12,10 +12,10 @@ export type LaneState =
   | 'reset by them'
   | 'over';
 
-/** `ignore`: what is still under way to a lane that is over. `fail`: the connection ends, with all its lanes. */
+/** `ignore`: late frames of a lane that has ended. `fail`: the connection ends, with all its lanes. */
 type Verdict = 'accept' | 'ignore' | 'fail';
 
-/** Of one lane, whose numbers the side that connected chooses. How many bytes of data are legal, the window says. */
+/** The table of one lane; the connecting side chooses its number. The window limits the bytes of data. */
 export const LANE: Legality<LaneState, keyof typeof KIND, Verdict> = {
   'ours to open': { open: ['fail'], data: ['fail'], end: ['fail'], reset: ['fail'], window: ['fail'] },
   'not open': { open: ['accept', 'open', 'over'], data: ['fail'], end: ['fail'], reset: ['fail'], window: ['fail'] },
@@ -44,7 +44,7 @@ export const LANE: Legality<LaneState, keyof typeof KIND, Verdict> = {
   over: { open: ['fail'], data: ['ignore'], end: ['ignore'], reset: ['ignore'], window: ['ignore'] },
 };
 
-/** What a side does by itself. */
+/** Transitions without a frame from the peer. */
 export const LANE_MOVES = [
   ['ours to open', 'open sent', 'open'],
   ['open', 'end sent', 'ended by us'],

@@ -1,4 +1,4 @@
-/** Damaged conversations for the connection machine: all socket types, all mechanisms, both sides. */
+/** Damaged conversations for the connection engine: all socket types, all mechanisms, both sides. */
 import type { Failure } from '../engine/failure.js';
 import type { SocketType } from '../engine/commands.js';
 import { ConnectionEngine } from '../engine/engine.js';
@@ -9,26 +9,26 @@ import { plain } from '../engine/plain.js';
 import { fromHex, LIBZMQ, SETTINGS } from './recorder.js';
 import { toyPair, toyPrimitives } from './toy-primitives.js';
 
-/** What fuzzing has seen. */
+/** The results of a run. */
 export interface FuzzReport {
   readonly cases: number;
   readonly bytes: number;
-  /** How often each code of a failure, `ready` and `message` occurred. */
+  /** Number of occurrences of each failure code, of `ready` and of `message`. */
   readonly seen: ReadonlyMap<string, number>;
-  /** Most memory that one connection asked for per byte it got, beyond {@link ANNOUNCED_BYTES}. */
+  /** The most memory that one connection allocated per received byte, beyond {@link ANNOUNCED_BYTES}. */
   readonly worstGrowth: number;
 }
 
-/** One side of a conversation: who hears it, and what it hears when nothing is damaged. */
+/** One side of a conversation: its role, and what it receives when nothing is damaged. */
 interface Conversation {
   readonly listener: () => Listener;
   readonly bytes: Uint8Array;
 }
 
 const LIMITS = { maxMessageFrames: 4, maxMessageBytes: 400, maxFrameBytes: 500 };
-/** One frame may be announced that never comes: memory for a command of 8 KiB, sealed. */
+/** One frame may be announced that never arrives: memory for a sealed command of 8 KiB. */
 const ANNOUNCED_BYTES = 8_300;
-/** Greeting, handshake and answers: what a connection says however little it hears. */
+/** Greeting, handshake and answers: what a connection sends however little it receives. */
 const SPEECH_BYTES = 2_000;
 
 class Listener implements ConnectionSink {
@@ -38,7 +38,7 @@ class Listener implements ConnectionSink {
   readonly obeying = true;
   failures = 0;
   allocated = 0;
-  /** Frames, and what was in them when they came. */
+  /** Delivered frames, and their contents at delivery. */
   readonly #frames: (readonly [Uint8Array, Uint8Array])[] = [];
 
   constructor(socketType: SocketType, security: Security | undefined) {
@@ -46,7 +46,7 @@ class Listener implements ConnectionSink {
       this.allocated += bytes;
       return new Uint8Array(bytes);
     };
-    // What is given back is somebody else's at once.
+    // Returned memory may be reused at once.
     const reclaim = (chunk: Uint8Array): void => {
       chunk.fill(0xee);
     };
@@ -91,7 +91,7 @@ class Listener implements ConnectionSink {
   }
 
   onOutput(): void {
-    // It is looked at in the end.
+    // Checked at the end.
   }
 
   onFailure({ code }: Failure): void {
@@ -132,7 +132,7 @@ function toySide() {
   return { primitives: toyPrimitives(), allocate: SETTINGS.allocate };
 }
 
-/** Both sides of every kind of conversation, as they go when nobody disturbs them. */
+/** Both sides of every kind of conversation, undamaged. */
 function conversations(): Conversation[] {
   const all: Conversation[] = [];
   for (const [caller, callee] of PAIRS) {
@@ -147,7 +147,7 @@ function conversations(): Conversation[] {
   return [...all, { listener: () => new Listener('DEALER', undefined), bytes: refused }];
 }
 
-/** Lets two connections shake hands and say something of everything; what each of them said. */
+/** Lets two connections complete a handshake and send something of every kind; returns what each sent. */
 function talk(one: ConnectionEngine, other: ConnectionEngine, subscribes: boolean): [Uint8Array, Uint8Array] {
   const said: [Uint8Array[], Uint8Array[]] = [[], []];
   const frames = (sizes: readonly number[]) => sizes.map((size) => new Uint8Array(size).fill(0x61));
@@ -174,7 +174,7 @@ function talk(one: ConnectionEngine, other: ConnectionEngine, subscribes: boolea
   return [Buffer.concat(said[0]), Buffer.concat(said[1])];
 }
 
-/** Feeds so many damaged conversations to connections. Throws at the first that does what it must not. */
+/** Feeds this many damaged conversations to connections. Throws at the first violation. */
 export function fuzz(cases: number, seed: number): FuzzReport {
   const random = numbers(seed);
   const corpus = conversations();
@@ -211,17 +211,17 @@ function feed(heard: Listener, input: Uint8Array, random: (below: number) => num
     if (random(4) === 0) take();
   }
   take();
-  // One that was not damaged enough to fail ends by its deadlines, or speaks 3.0 and rests.
+  // If the damage did not make it fail, it ends at a deadline, or is idle with 3.0.
   for (let deadlines = 0; connection.deadline < Infinity; deadlines++) {
     if (deadlines > 4) throw new Error('the deadlines do not end');
     connection.tick(connection.deadline);
   }
   take();
   heard.assertFrames();
-  if (said > SPEECH_BYTES + 2 * input.length) throw new Error(`${said} bytes were said to ${input.length} heard`);
+  if (said > SPEECH_BYTES + 2 * input.length) throw new Error(`sent ${said} bytes for ${input.length} received`);
 }
 
-/** Up to four faults: other bytes, flipped bits, cuts, repetitions, random bytes, pieces of other conversations. */
+/** Up to four faults: changed bytes, flipped bits, cuts, repetitions, random bytes, pieces of other conversations. */
 function damage(original: Uint8Array, corpus: readonly Conversation[], random: (below: number) => number): Uint8Array {
   let bytes = Uint8Array.from(original);
   for (let faults = random(5); faults > 0 && bytes.length > 0; faults--) {
@@ -264,7 +264,7 @@ function join(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
-/** Whole numbers below a bound, the same for the same seed: mulberry32. */
+/** Integers below a bound, the same for the same seed: mulberry32. */
 function numbers(seed: number): (below: number) => number {
   let state = seed | 0;
   return (below) => {

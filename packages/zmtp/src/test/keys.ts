@@ -1,8 +1,8 @@
-/** Keys of CURVE, and a transport whose sockets all use them. */
+/** CURVE keys, and a transport whose sockets all use them. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { CurveKeys, Transport } from '@proj/transport';
 
-/** A new pair, raw. */
+/** A new raw key pair. */
 export function newKeys(): CurveKeys {
   const { d = '', x = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
   return { publicKey: Buffer.from(x, 'base64url'), secretKey: Buffer.from(d, 'base64url') };
@@ -10,7 +10,7 @@ export function newKeys(): CurveKeys {
 
 const Z85 = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
 
-/** The key as libzmq's bindings want it: 32/Z85. */
+/** The key in the form that libzmq's bindings take: 32/Z85. */
 export function z85(key: Uint8Array): string {
   const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
   let text = '';
@@ -21,7 +21,7 @@ export function z85(key: Uint8Array): string {
   return text;
 }
 
-/** The same transport, encrypted: routers and publishers are servers, dealers and subscribers clients with one key. */
+/** The same transport, encrypted: routers and publishers are servers, dealers and subscribers are clients that share one key. */
 export function curved(transport: Transport, keys: CurveKeys = newKeys()): Transport {
   const server = { role: 'server', keys } as const;
   const client = { role: 'client', keys: newKeys(), serverKey: keys.publicKey } as const;

@@ -1,4 +1,4 @@
-/** A connection whose calls are written down, and the bytes that peers send. */
+/** A connection that records its calls, and bytes that peers send. */
 import { ConnectionEngine } from '../engine/engine.js';
 import type { ConnectionSettings, ConnectionSink } from '../engine/events.js';
 import { encodeMessages } from '../engine/writer.js';
@@ -35,13 +35,13 @@ export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }
 
-/** A message on the wire, one frame per text. */
+/** A message on the wire, with one frame per text. */
 export function wire(...texts: readonly string[]): string {
   const parts = encodeMessages([texts.map((text) => Buffer.from(text, 'latin1'))], SETTINGS.allocate);
   return parts.map(toHex).join('');
 }
 
-/** A connection and its story: `ready <identity>`, `message a|b`, `rejected <reason>`, `failed <code>`. */
+/** A connection and its log: `ready <identity>`, `message a|b`, `rejected <reason>`, `failed <code>`. */
 export class EngineRecorder implements ConnectionSink {
   readonly story: string[] = [];
   readonly frames: Uint8Array[][] = [];
@@ -50,7 +50,7 @@ export class EngineRecorder implements ConnectionSink {
   publicKey: Uint8Array | undefined;
   accepting = true;
   obeying = true;
-  /** What commands have cost. */
+  /** The total work of commands. */
   work = 0;
   pauseOnMessage = false;
   outputs = 0;
@@ -59,7 +59,7 @@ export class EngineRecorder implements ConnectionSink {
     this.connection = new ConnectionEngine({ ...SETTINGS, ...settings }, this, 0);
   }
 
-  /** Past the handshake with a peer like libzmq, its output taken. */
+  /** After the handshake with a libzmq-like peer, with its output taken. */
   static met(settings: Partial<ConnectionSettings> = {}, greeting: string = LIBZMQ.greeting): EngineRecorder {
     const recorder = new EngineRecorder(settings);
     recorder.receive(greeting, LIBZMQ.ready);
@@ -73,7 +73,7 @@ export class EngineRecorder implements ConnectionSink {
     return this;
   }
 
-  /** What is to be sent now, as hex digits. */
+  /** The output to send now, as hex digits. */
   output(): string {
     return this.connection.takeOutput().map(toHex).join('');
   }

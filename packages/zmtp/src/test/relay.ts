@@ -1,12 +1,12 @@
-/** A TCP relay that reads along, and can fall silent. */
+/** A TCP relay that records the bytes and can go silent. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** Passes bytes on between who connects to it and a port of this machine. */
+/** Relays between its client and a port of this machine. */
 export class ByteRelay {
-  /** What came from the side that connected, and what came back, as latin1 text. */
+  /** The bytes from the connecting side, and the bytes sent back, as Latin-1 text. */
   readonly heard = { there: '', back: '' };
-  /** Connections so far. */
+  /** Number of connections so far. */
   connections = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -38,13 +38,13 @@ export class ByteRelay {
     this.#frozen = true;
   }
 
-  /** Cuts all connections there are. */
+  /** Cuts all current connections. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.#sockets.clear();
   }
 
-  /** Resolves once one side has said this so often. */
+  /** Resolves once one side has sent this text that many times. */
   says(direction: 'there' | 'back', text: string, count: number): Promise<void> {
     const condition = () => this.heard[direction].split(text).length > count;
     if (condition()) return Promise.resolve();

@@ -1,4 +1,4 @@
-/** A listener that writes down what it hears, for tests on real sockets. */
+/** A listener that records what it gets, for tests on real sockets. */
 import { ROUTER_PEER } from '@proj/transport';
 import type { HandshakeRefusal, Peer, PortListener, SocketPort } from '@proj/transport';
 
@@ -7,7 +7,7 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** A port and what its listener was told. Conditions are looked at after each call of the port; time limits are the runner's. */
+/** A port and its listener's records. Conditions are checked after each call of the port; the test runner has the time limits. */
 export class TestPeer implements PortListener {
   readonly port: SocketPort;
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
@@ -24,7 +24,7 @@ export class TestPeer implements PortListener {
     port.start(this);
   }
 
-  /** The messages as text, frames joined by `|`. */
+  /** The messages as text, with frames joined by `|`. */
   get texts(): readonly string[] {
     return this.messages.map(({ frames }) => frames.map((frame) => Buffer.from(frame).toString('latin1')).join('|'));
   }
@@ -43,7 +43,7 @@ export class TestPeer implements PortListener {
     this.say(ROUTER_PEER, ...texts);
   }
 
-  /** Resolves with the message at this place once it has come. */
+  /** Resolves with the message at this index once it has arrived. */
   async message(index: number): Promise<{ readonly peer: Peer; readonly text: string }> {
     await this.received(index + 1);
     return { peer: this.messages[index]!.peer, text: this.texts[index]! };

@@ -1,18 +1,18 @@
-/** Primitives that keep no secret: as quick as they are worthless, and the same in each run. For tests that need many handshakes. */
+/** Primitives without any secrecy: fast, worthless, and deterministic. For tests that need many handshakes. */
 import type { KeyPair, Primitives } from '../engine/primitives.js';
 
 const TEXT_AT = 32;
 const TAG_AT = 16;
 const TAG_BYTES = 16;
 
-/** A pair whose public key begins with these bytes; with another's it agrees on the sum of both. */
+/** A pair whose public key begins with these bytes. It agrees with another pair on the sum of both. */
 export function toyPair(...start: readonly number[]): KeyPair {
   const publicKey = new Uint8Array(32);
   publicKey.set(start);
   return { publicKey, agree: (theirs) => publicKey.map((byte, index) => byte + (theirs[index] ?? 0)) };
 }
 
-/** The same keys, cookies and nonces for every connection that begins anew with this. */
+/** Deterministic keys, cookies and nonces. Make a new one for each connection. */
 export function toyPrimitives(): Primitives {
   let count = 0;
   return {
@@ -41,7 +41,7 @@ export function toyPrimitives(): Primitives {
   };
 }
 
-/** A sum over all bytes, in which their places count. */
+/** A sum over all bytes that depends on their positions. */
 function tag(key: Uint8Array, nonce: Uint8Array, text: Uint8Array): Uint8Array {
   let sum = 1;
   for (const bytes of [key, nonce, text])

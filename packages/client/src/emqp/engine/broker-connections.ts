@@ -1,12 +1,9 @@
-/** EventMQ client: which broker a command goes to, and which connections stay open. Section 9 of docs/protocols/emqp.md. */
+/** EventMQ client: the broker for each command, and the lifetime of connections. Section 9 of docs/protocols/emqp.md. */
 import type { EmqpClientSessionOptions } from './events.js';
 import type { Output } from './output.js';
 import type { Command, Connection } from './state.js';
 
-/**
- * New commands go to the current connection. One that was left stays open while replies are awaited there: they would not find their
- * way to another.
- */
+/** New commands go to the current connection. A previous one stays open while replies are awaited there, because they would not reach another one. */
 export class BrokerConnections<Ticket> {
   readonly #options: EmqpClientSessionOptions;
   readonly #out: Output<Ticket>;
@@ -23,7 +20,7 @@ export class BrokerConnections<Ticket> {
     return this.#open.get(socket);
   }
 
-  /** Sends the command over the current connection, which is opened if there is none. */
+  /** Sends the command over the current connection, opening it if necessary. */
   send(command: Command<Ticket>): void {
     const connection = (this.#current ??= this.#connect());
     command.connection = connection;
@@ -32,7 +29,7 @@ export class BrokerConnections<Ticket> {
     this.#out.effects.push({ kind: 'send', socket: connection.socket, ticket, command: content });
   }
 
-  /** Takes the command from its connection. A connection that was left closes with its last command. */
+  /** Removes the command from its connection. A previous connection closes with its last command. */
   detach(command: Command<Ticket>): void {
     const { connection, again } = command;
     again.list?.remove(again);
@@ -42,7 +39,7 @@ export class BrokerConnections<Ticket> {
     if (connection !== this.#current && connection.open === 0) this.#dismiss(connection);
   }
 
-  /** DISCONNECT: new commands go elsewhere, and those that are open there may end. */
+  /** DISCONNECT: new commands go elsewhere; open ones may end here. */
   leaveTold(connection: Connection): void {
     if (connection.isTold) return;
     this.reportLeft(connection, true);
@@ -51,7 +48,7 @@ export class BrokerConnections<Ticket> {
     if (connection.open === 0) this.#dismiss(connection);
   }
 
-  /** New commands go to the next endpoint if nothing at all has come from this one for `timeoutMs`. */
+  /** Switches new commands to the next endpoint if this one has sent nothing at all for `timeoutMs`. */
   leaveSilent(connection: Connection | undefined): void {
     if (connection === undefined || connection !== this.#current) return;
     if (this.#out.now - connection.heardAt < this.#options.timeoutMs) return;
@@ -59,14 +56,14 @@ export class BrokerConnections<Ticket> {
     this.#out.report({ code: 'connection-silent', endpoint: connection.endpoint });
   }
 
-  /** The connection ended, or was never one. Its commands have to be detached by the caller. */
+  /** The connection has ended, or could not be opened. The caller must detach its commands. */
   end(connection: Connection): void {
     this.#leave(connection);
     this.#open.delete(connection.socket);
     this.#out.effects.push({ kind: 'close', socket: connection.socket, linger: false });
   }
 
-  /** Closes all of them. Commands that need no answer have had their good outcome already, so they still go out. */
+  /** Closes all of them. Commands without an answer have already succeeded, so they are still sent. */
   close(): void {
     this.#current = undefined;
     for (const { socket } of this.#open.values()) this.#out.effects.push({ kind: 'close', socket, linger: true });
@@ -93,14 +90,14 @@ export class BrokerConnections<Ticket> {
     this.#endpoint = (this.#endpoint + 1) % this.#options.endpoints.length;
   }
 
-  /** Nobody needs the connection any more. Whatever it has not sent must not go out now, except our farewell. */
+  /** The connection is no longer needed. Whatever is unsent must not be sent now, except our farewell. */
   #dismiss({ socket, isTold }: Connection): void {
     if (!this.#open.delete(socket)) return;
     if (isTold) this.#out.effects.push({ kind: 'bye', socket });
     this.#out.effects.push({ kind: 'close', socket, linger: isTold });
   }
 
-  /** Throws unless these commands fit the connections. */
+  /** Throws unless these commands match the connections. */
   assertInvariants(commands: readonly Command<Ticket>[]): void {
     const counts = new Map<Connection, number>();
     for (const { connection } of commands)

@@ -1,13 +1,13 @@
-/** EventMQ client: what an event means for a command, in each of its states. Section 9 of docs/protocols/emqp.md. */
+/** EventMQ client: what an event means for a command in each state. Section 9 of docs/protocols/emqp.md. */
 import type { Legality } from '@proj/transport/engine';
 
 /**
- * Where a command is: sent and not accepted; accepted, with its result awaited; sent once more after its acceptance and not accepted again;
- * without a connection until it goes out again; ended, or never ours.
+ * The state of a command: sent and not accepted; accepted, with its result awaited; sent again after its acceptance and not accepted again;
+ * without a connection until it is sent again; ended, or unknown.
  */
 export type CommandState = 'sent' | 'accepted' | 'repeated' | 'resting' | 'over';
 
-/** What befalls a command. `handed over`: the transport has a command that brokers do not accept. `lost`: the connection ended. */
+/** What happens to a command. `handed over`: the transport has taken a command that brokers do not accept. `lost`: the connection ended. */
 export type CommandEvent =
   | 'acceptance'
   | 'result'
@@ -18,10 +18,10 @@ export type CommandEvent =
   | 'timeout'
   | 'abort';
 
-/** `accept`: the caller is told. `settle`: no further repeat. `late`: count it. */
+/** `accept`: the caller learns of it. `settle`: no further repeat. `late`: count it. */
 type Verdict = 'accept' | 'settle' | 'repeat' | 'fail' | 'late' | 'ignore';
 
-/** Which event is legal in which state. An acceptance leads to `over` where no result is asked for. */
+/** Which event is legal in which state. An acceptance leads to `over` if no result is requested. */
 export const LEGALITY: Legality<CommandState, CommandEvent, Verdict> = {
   sent: {
     acceptance: ['accept', 'accepted', 'over'],
@@ -47,7 +47,7 @@ export const LEGALITY: Legality<CommandState, CommandEvent, Verdict> = {
     acceptance: ['settle', 'accepted'],
     result: ['accept', 'over'],
     'handed over': ['ignore'],
-    // It has time to go out again.
+    // There is still time to send it again.
     undeliverable: ['ignore'],
     lost: ['fail', 'over'],
     'lost, may run twice': ['repeat', 'repeated', 'resting'],
@@ -76,7 +76,7 @@ export const LEGALITY: Legality<CommandState, CommandEvent, Verdict> = {
   },
 };
 
-/** What the session does by itself, at the end of the half second between connections or of `timeoutMs`. */
+/** Transitions that the session makes itself, half a second after a connection or at `timeoutMs`. */
 export const MOVES = [
   ['resting', 'sent again', 'sent'],
   ['resting', 'sent again after its acceptance', 'repeated'],

@@ -1,4 +1,4 @@
-/** EventMQ client: the effects of the step under way, and the totals. */
+/** EventMQ client: the effects of the current step, and the totals. */
 import { StepOutput } from '@proj/transport/engine';
 import type {
   EmqpClientDropReason,
@@ -21,33 +21,33 @@ const newCounters = () => ({
   dropped: new Map<EmqpClientDropReason, number>(),
 });
 
-/** Where every part of the session puts its effects. */
+/** Collects the effects of every part of the session. */
 export class Output<Ticket> extends StepOutput<EmqpClientEffect<Ticket>, ReturnType<typeof newCounters>> {
   constructor() {
     super(newCounters());
   }
 
-  /** The totals, as a copy. */
+  /** A copy of the totals. */
   get totals(): Omit<EmqpClientStats, 'untaken' | 'awaitingResult'> {
     const { taken, results, aborts, connections, repeats, lateReplies, failures, dropped } = this.counters;
     const counts = { taken, results, aborts, connections, repeats, lateReplies };
     return { ...counts, failures: { ...failures }, dropped: Object.fromEntries(dropped) };
   }
 
-  /** The order has no good outcome. */
+  /** The order failed. */
   fail({ ticket }: EmqpOrder<Ticket>, code: EmqpClientFailure, cause?: unknown): void {
     this.counters.failures[code]++;
     this.effects.push({ kind: 'failed', ticket, code, cause });
   }
 
-  /** A message of this broker was dropped. */
+  /** A message from this broker was dropped. */
   drop(reason: EmqpClientDropReason, endpoint: string): void {
     const { dropped } = this.counters;
     dropped.set(reason, (dropped.get(reason) ?? 0) + 1);
     this.note(reason, { kind: 'note', note: { code: 'message-dropped', reason, endpoint } });
   }
 
-  /** Reports this each time. */
+  /** Reports this every time. */
   report(note: EmqpClientNote): void {
     this.effects.push({ kind: 'note', note });
   }

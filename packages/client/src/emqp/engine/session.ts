@@ -1,6 +1,6 @@
 /**
  * EventMQ client, the engine: each command ends once, and is sent once unless it may run twice. Section 9 of docs/protocols/emqp.md.
- * What an event means for a command is decided by `legality.ts`, which broker it goes to by `broker-connections.ts`.
+ * `legality.ts` decides what an event means for a command, `broker-connections.ts` which broker it goes to.
  */
 import type { EmqpToClient } from '@proj/frames/emqp';
 import type { Engine, TimerEvent } from '@proj/transport';
@@ -19,23 +19,23 @@ import { Output } from './output.js';
 import { Command, CommandTable } from './state.js';
 import type { Connection } from './state.js';
 
-/** Least time between two connections that only commands which go out again need. */
+/** Minimum time between two connections that are needed only to send commands again. */
 const REST_MS = 500;
 
 /**
- * The engine of a client. Brokers take a second REQUEST for a second job, so no command is sent twice, except those that may run
- * twice: they go out again when their connection ends and, until the result is here, when the next broker does not accept them.
+ * The engine of a client. Brokers treat a second REQUEST as a second job, so no command is sent twice, except those that may run twice: they are
+ * sent again when their connection ends and, until the result has arrived, when the next broker does not accept them.
  *
- * When a command times out and nothing at all has come from its connection for `timeoutMs`, later commands go to the next endpoint. A
- * connection that ends takes the other commands with it: their replies would go to a routing id that is gone. A step costs O(1), except
- * for a connection that ends, which costs O(commands).
+ * If a command times out and its connection has delivered nothing at all for `timeoutMs`, later commands go to the next endpoint. When a
+ * connection ends, its other commands fail: their replies would go to a routing id that is gone. A step costs O(1), except for a connection that
+ * ends, which costs O(commands).
  */
 export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>, EmqpClientEffect<Ticket>> {
   readonly #options: EmqpClientSessionOptions;
   readonly #out = new Output<Ticket>();
   readonly #commands: CommandTable<Ticket>;
   readonly #connections: BrokerConnections<Ticket>;
-  /** The present silence was excused once already. */
+  /** The current silence was already excused once. */
   #isExcused = false;
   #isClosed = false;
 
@@ -49,7 +49,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     return this.#commands.deadline;
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): EmqpClientStats {
     const { unaccepted, results } = this.#commands;
     return { untaken: unaccepted.size, awaitingResult: results.size, ...this.#out.totals };
@@ -162,7 +162,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     }
   }
 
-  /** Replies find their commands by the id of the REQUEST, on the connection that sent it. */
+  /** Replies match their commands by the REQUEST's id, on the connection that sent it. */
   #onReply(message: Extract<EmqpToClient, { of: unknown }>, connection: Connection): void {
     const found = message.of === undefined ? undefined : this.#commands.get(message.of);
     const isOurs = found?.connection === connection && found.order.command.kind === 'request';
@@ -171,7 +171,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     if (command === undefined || verdict === 'late') this.#out.counters.lateReplies++;
     else if (verdict === 'settle') command.again.list?.remove(command.again);
     else {
-      // A result is an acceptance, too.
+      // A result is also an acceptance.
       if (!command.isAccepted) this.#onAccepted(command);
       if (message.kind === 'result' && command.order.wantsResult) this.#onResult(command, message.result);
     }
@@ -202,7 +202,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
   #onTimer(lateMs: number): void {
     const { now } = this.#out;
     if (lateMs > 0 && !this.#isExcused) {
-      // Replies may lie unread in the socket: docs/adr/0004.
+      // Replies may be unread in the socket: docs/adr/0004.
       this.#isExcused = true;
       this.#commands.postpone(lateMs, now);
     }
@@ -220,7 +220,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     if (now >= this.#commands.restUntil) this.#wake();
   }
 
-  /** Commands that may run twice go out again elsewhere, accepted or not, in the time they have left. */
+  /** Commands that may run twice are sent again elsewhere, accepted or not, within their remaining time. */
   #onLost(connection: Connection): void {
     this.#connections.end(connection);
     const again: Command<Ticket>[] = [];

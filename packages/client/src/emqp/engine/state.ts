@@ -1,4 +1,4 @@
-/** EventMQ client: what the engine remembers of each command and each connection. */
+/** EventMQ client: the engine's state of each command and connection. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { EmqpClientSessionOptions, EmqpOrder } from './events.js';
 import type { CommandState } from './legality.js';
@@ -8,23 +8,23 @@ export interface Connection {
   readonly socket: number;
   readonly endpoint: string;
   readonly openedAt: number;
-  /** When its last reply came; before that, when it was opened. */
+  /** When its last reply arrived; before that, when it was opened. */
   heardAt: number;
-  /** Commands whose replies it brings. */
+  /** Commands that await replies from it. */
   open: number;
-  /** It said DISCONNECT: our farewell follows the last of its commands. */
+  /** It said DISCONNECT: our farewell follows its last command. */
   isTold: boolean;
 }
 
-/** A command without outcome. */
+/** A command without an outcome. */
 export class Command<Ticket> {
   readonly order: EmqpOrder<Ticket>;
-  /** Where its replies come from; `undefined` while it waits to go out again. */
+  /** The connection its replies come from; `undefined` while it waits to be sent again. */
   connection: Connection | undefined;
   isAccepted = false;
   /** When it times out, before or after its acceptance. */
   readonly end = new Deadline<Command<Ticket>>(this);
-  /** Until when a job that was accepted and has gone out again must be accepted again. */
+  /** Until when a job that was accepted and sent again must be accepted again. */
   readonly again = new Deadline<Command<Ticket>>(this);
 
   constructor(order: EmqpOrder<Ticket>) {
@@ -38,17 +38,17 @@ export class Command<Ticket> {
   }
 }
 
-/** All commands without outcome, and when each of them times out. Each call costs O(1). */
+/** All commands without an outcome, with their timeouts. Each call costs O(1). */
 export class CommandTable<Ticket> {
   readonly #options: EmqpClientSessionOptions;
   readonly #byId = new Map<string, Command<Ticket>>();
   /** Not accepted yet. */
   readonly unaccepted: DeadlineList<Command<Ticket>>;
-  /** Accepted, with a result to come. */
+  /** Accepted, with the result awaited. */
   readonly results: DeadlineList<Command<Ticket>>;
-  /** Accepted, sent once more, and not accepted again. */
+  /** Accepted, sent again, and not accepted again. */
   readonly repeated: DeadlineList<Command<Ticket>>;
-  /** Those that go out again at `restUntil`. */
+  /** Those to be sent again at `restUntil`. */
   readonly resting = new Set<Command<Ticket>>();
   restUntil = Infinity;
 
@@ -92,7 +92,7 @@ export class CommandTable<Ticket> {
     if (this.resting.delete(command) && this.resting.size === 0) this.restUntil = Infinity;
   }
 
-  /** Our own process was busy for `lateMs`, so nobody is late yet; by no more than a timeout, or a busy process would wait for ever. */
+  /** Our process was busy for `lateMs`, so replies may not be late. Limited to one timeout, or a busy process would wait for ever. */
   postpone(lateMs: number, now: number): void {
     const { timeoutMs, resultTimeoutMs } = this.#options;
     this.unaccepted.postpone(Math.min(lateMs, timeoutMs), now);

@@ -4,19 +4,19 @@ import type { RequestEffect, RequestEvent, RequestNote, RequestProtocol } from '
 import { RequestSocketPool } from '../../shared/request-socket-pool.js';
 import type { RequestSocketPoolOptions } from '../../shared/request-socket-pool.js';
 
-/** Why a message on a socket is no reply to the request that is open there. */
+/** Why a message is not a reply to the socket's open request. */
 export type MdpClientDropReason = MdpMalformedReason | 'wrong-version' | 'wrong-service';
 
-/** What the session is told. */
+/** The session's events. */
 export type MdpClientEvent = RequestEvent<MdpClientRequest, MdpToClient>;
 
-/** What the session wants done. */
+/** The session's effects. */
 export type MdpClientEffect = RequestEffect<MdpClientRequest, MdpClientReply, MdpClientDropReason>;
 
-/** What the session reports. */
+/** The session's notes. */
 export type MdpClientNote = RequestNote<MdpClientDropReason>;
 
-/** A reply names only its service, so the service and the socket are all there is to match. */
+/** A reply names only its service, so it is matched by the service and the socket. */
 const REPLIES: RequestProtocol<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason> = {
   match(request, message) {
     if (message.kind === 'malformed') return message.reason;

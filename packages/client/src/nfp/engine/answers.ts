@@ -1,4 +1,4 @@
-/** NFP client: what the bodies of answers say. Total: every body is read as something. Section "Bodies" of docs/protocols/nfp.md. */
+/** NFP client: decodes the bodies of answers. Total: every body has a meaning. Section "Bodies" of docs/protocols/nfp.md. */
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpDispatch } from '@proj/frames/nfp';
 
@@ -13,18 +13,18 @@ export type NfpSaid =
   /** Anything else. */
   | { readonly by: 'nobody'; readonly value: unknown };
 
-/** Longest body that is read as JSON: a frame cannot be longer. */
+/** Longest body that is parsed as JSON: a frame cannot be longer. */
 const JSON_MAX_BYTES = 134_217_728;
 
-/** Most values in it, about a gigabyte. A body with more is handed on as bytes. */
+/** Limit of its values, about a gigabyte. A body with more is passed on as bytes. */
 const JSON_MAX_VALUES = 10_000_000;
 
-/** The JSON in a body of any size; `undefined` if it is none. */
+/** The JSON in a body of any size; `undefined` if it is not JSON. */
 export function readJson(body: NfpBody): unknown {
   return decodeNfpJson(body, JSON_MAX_BYTES, JSON_MAX_VALUES);
 }
 
-/** Reads a body. */
+/** Decodes a body. */
 export function readSaid(body: NfpBody): NfpSaid {
   const value = readJson(body);
   if (!isRecord(value)) return { by: 'nobody', value };
@@ -35,7 +35,7 @@ export function readSaid(body: NfpBody): NfpSaid {
   return entries.length > 0 && entries.every(isRecord) ? { by: 'results', value } : { by: 'nobody', value };
 }
 
-/** The status behind a word, for releases with fewer statuses on the wire and for joined answers. */
+/** The status for a word, for releases with fewer statuses on the wire and for joined answers. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   ACCEPTED: 201,
   PENDING: 300,
@@ -47,14 +47,14 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   DELETED: 200,
 };
 
-/** The status of a signed answer. In one-byte form brokers say 300 for 102, and 400 for 404. */
+/** The status of a signed answer. In one-byte form brokers send 300 for 102, and 400 for 404. */
 export function statusOf(status: number, { status: word }: Readonly<Record<string, unknown>>): number {
   const meant = typeof word === 'string' ? STATUS_OF_WORD[word] : undefined;
   if (meant === 102) return status === 300 ? meant : status;
   return meant === 404 && status === 400 ? meant : status;
 }
 
-/** The status of an entry under a worker's name: its word about the job; 408 where the broker speaks for it; `undefined` for a result. */
+/** The status of an entry under a worker's name: its word about the job; 408 if the broker speaks for it; `undefined` for a result. */
 export function statusWithin(worker: string, value: unknown): number | undefined {
   if (!isRecord(value) || value['worker'] !== worker || 'result' in value) return undefined;
   const { status: word } = value;
@@ -70,7 +70,7 @@ export function errorsOf(said: NfpSaid, body: NfpBody): readonly string[] {
   return text === '' ? [] : [text];
 }
 
-/** True for an EVENT after which there may be a result, or a question, to fetch. */
+/** True for an EVENT after which there may be a result or a question to fetch. */
 export function isTurn(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { status, message, event_type: type } = value;

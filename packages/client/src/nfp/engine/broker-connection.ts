@@ -1,4 +1,4 @@
-/** NFP client: the one connection. When it is opened, when it is given up, to which broker it goes next. */
+/** NFP client: the one connection: when it is opened, when it is given up, and which broker is next. */
 import { Backoff } from '@proj/heartbeat';
 import type { NfpClientSessionOptions } from './events.js';
 
@@ -7,15 +7,15 @@ type ConnectionOptions = Pick<
   'endpoints' | 'openTimeoutMs' | 'answerTimeoutMs' | 'reconnectMinMs' | 'reconnectMaxMs' | 'random'
 >;
 
-/** After a connection that has lasted so long the next one need not wait. */
+/** After a connection that lasted this long, the next one need not wait. */
 const MIN_UPTIME_MS = 2000;
 
-/** How long a broker may wait for its workers before it answers for them: the default of our own broker. */
+/** How long a broker may wait for its workers before it answers for them: our own broker's default. */
 const JOINED_MS = 30_000;
 
 /**
- * At most one socket at a time. A broker answers every message but PUT at once, so silence after one means
- * that the broker, or the way to it, is gone.
+ * At most one socket at a time. A broker answers every message but PUT at once, so silence after one means that the broker, or the way to it, is
+ * gone.
  */
 export class BrokerConnection {
   readonly #options: ConnectionOptions;
@@ -24,7 +24,7 @@ export class BrokerConnection {
   #sockets = 0;
   #endpoint = 0;
   #retryAt = -Infinity;
-  /** When waiting for OPEN ends; `undefined` when it is over. */
+  /** When waiting for OPEN ends; `undefined` if it has ended. */
   #openUntil: number | undefined;
   #owedUntil = Infinity;
   #excused = false;
@@ -35,7 +35,7 @@ export class BrokerConnection {
     this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs: MIN_UPTIME_MS }, random);
   }
 
-  /** The number of the socket; `undefined` while there is none. */
+  /** The number of the socket; `undefined` if there is none. */
   get socket(): number | undefined {
     return this.#socket;
   }
@@ -45,17 +45,17 @@ export class BrokerConnection {
     return this.#sockets;
   }
 
-  /** The broker it goes to, or would. */
+  /** The current or next broker. */
   get endpoint(): string {
     return this.#options.endpoints[this.#endpoint] as string;
   }
 
-  /** Calls may be sent. */
+  /** Whether calls may be sent. */
   get ready(): boolean {
     return this.#socket !== undefined && this.#openUntil === undefined;
   }
 
-  /** When the next decision is due, as long as the connection is needed. */
+  /** When the next decision is due, while the connection is needed. */
   get deadline(): number {
     if (this.#socket === undefined) return this.#retryAt;
     return this.#openUntil ?? this.#owedUntil;
@@ -66,14 +66,14 @@ export class BrokerConnection {
     return this.#socket === undefined && now >= this.#retryAt;
   }
 
-  /** Takes the next socket's number. With `greets` it is not ready until OPEN has come or `openTimeoutMs` is over. */
+  /** Assigns the next socket's number. With `greets` it is not ready until OPEN arrives or `openTimeoutMs` has passed. */
   open(greets: boolean, now: number): number {
     this.#openUntil = greets ? now + this.#options.openTimeoutMs : undefined;
     this.#owedUntil = Infinity;
     return (this.#socket = ++this.#sockets);
   }
 
-  /** A message of the broker came. True when that makes the connection ready. */
+  /** A message from the broker arrived. True if that makes the connection ready. */
   heard(isOpen: boolean, now: number): boolean {
     this.#owedUntil = Infinity;
     this.#excused = false;
@@ -83,7 +83,7 @@ export class BrokerConnection {
     return true;
   }
 
-  /** A message was sent that is due an answer at once or, if it `waits`, when the broker's workers have answered. */
+  /** A message was sent that must be answered at once or, if it `waits`, when the broker's workers have answered. */
   owed(waits: boolean, now: number): void {
     const { answerTimeoutMs } = this.#options;
     this.#owedUntil = Math.min(this.#owedUntil, now + (waits ? answerTimeoutMs + JOINED_MS : answerTimeoutMs));
@@ -96,7 +96,7 @@ export class BrokerConnection {
     return true;
   }
 
-  /** Whether the broker has owed an answer for too long. If our own process was busy for `lateMs`, the broker gets as much more time, once. */
+  /** Whether an answer is overdue. If our own process was busy for `lateMs`, the broker gets that much more time, once. */
   isSilent(lateMs: number, now: number): boolean {
     if (this.#socket === undefined || now < this.#owedUntil) return false;
     if (lateMs <= 0 || this.#excused) return true;
@@ -105,7 +105,7 @@ export class BrokerConnection {
     return false;
   }
 
-  /** Gives the connection up: the next one goes to the next endpoint, after a while. */
+  /** Gives up the connection: after a wait, the next one goes to the next endpoint. */
   lose(now: number): void {
     this.#socket = undefined;
     this.#openUntil = undefined;
@@ -114,7 +114,7 @@ export class BrokerConnection {
     this.#retryAt = now + this.#backoff.down(now);
   }
 
-  /** Ends it for good. */
+  /** Ends it permanently. */
   close(): void {
     this.#socket = undefined;
     this.#retryAt = Infinity;

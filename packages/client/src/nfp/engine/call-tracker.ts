@@ -1,11 +1,11 @@
-/** NFP client: what is asked of the broker and of workers, and when again. Client rules 1, 2 and 5 of docs/protocols/nfp.md. */
+/** NFP client: calls to the broker and to workers, and when to repeat them. Client rules 1, 2 and 5 of docs/protocols/nfp.md. */
 import type { NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import type { BrokerConnection } from './broker-connection.js';
 import type { JobRequest, OpenRequests, Question } from './state.js';
 import type { Output } from './output.js';
 import type { NfpClientSessionOptions } from './events.js';
 
-/** How often the time for which 404 is not believed doubles. */
+/** How often the time during which 404 is not believed doubles. */
 const DOUBLINGS_MAX = 4;
 
 /** Sends calls over the current connection. */
@@ -27,7 +27,7 @@ export class CallTracker<Ticket> {
     this.#out = out;
   }
 
-  /** Sends what a job needs first on this connection. */
+  /** Sends a job's first call on this connection. */
   begin(job: JobRequest<Ticket>, now: number): void {
     if (job.phase === 'posting' && !job.sent) this.post(job, now);
     else this.poll(job, now);
@@ -49,7 +49,7 @@ export class CallTracker<Ticket> {
   poll(job: JobRequest<Ticket>, now: number): void {
     this.#orders.polled(job, now);
     if (job.asking) {
-      // One turn is skipped, so that questions do not pile up at a slow broker.
+      // Skips one turn, so that questions do not pile up at a slow broker.
       job.asking = false;
       return;
     }
@@ -66,12 +66,12 @@ export class CallTracker<Ticket> {
         job.offered = target === 'any';
         this.#doubt(job, now);
         this.#out.counters.posts++;
-        // Posted by name, a job for any worker would be this one's alone, and lost with it.
+        // If posted by name, a job for any worker would belong to this one only, and be lost with it.
         this.#call(job, 'post', target === 'any' ? target : targetOf([name]), body, now);
       }
     }
     if (ask.length === 0 && job.members.size > 0) return;
-    // A broker that does not answer a POST may keep it for a later worker; asked by GET, it says so.
+    // A broker that does not answer a POST may keep it for a later worker; GET reveals it.
     const isUnplaced = job.phase === 'probing' || job.phase === 'posting';
     const unknown = isUnplaced && target === 'any' ? 'all' : target;
     this.#out.counters.polls++;
@@ -79,7 +79,7 @@ export class CallTracker<Ticket> {
     this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);
   }
 
-  /** Rule 2: asks only the worker that has news. Asking all each time would cost the square of their number. */
+  /** Rule 2: asks only the worker with news. Asking all each time would be quadratic. */
   fetch(job: JobRequest<Ticket>, worker: string, now: number): void {
     this.#out.counters.polls++;
     this.#call(job, 'get', targetOf([worker]), job.order.question, now);
@@ -98,14 +98,14 @@ export class CallTracker<Ticket> {
     this.#call(job, 'put', targetOf([worker]), body, now);
   }
 
-  /** Asks a question for the first time on this connection. */
+  /** Sends a question for the first time on this connection. */
   ask(question: Question<Ticket>, now: number): void {
     question.sent = true;
     question.awaited = undefined;
     this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
   }
 
-  /** Rule 4: nothing in an answer says to which question it belongs. Each time 404 is not believed for twice as long. */
+  /** Rule 4: an answer does not say which question it belongs to, so 404 is not believed for a time that doubles with each repeat. */
   #doubt(job: JobRequest<Ticket>, now: number): void {
     job.doubtUntil = now + this.#options.pollIntervalMs * 2 ** Math.min(++job.repeats, DOUBLINGS_MAX);
   }
@@ -124,12 +124,12 @@ export class CallTracker<Ticket> {
   }
 }
 
-/** Most workers that a GET names: beyond that it goes to all, and the answers of others are ignored. */
+/** Limit of workers that a GET names; beyond that it goes to all, and other workers' answers are ignored. */
 const NAMES_MAX = 1000;
-/** Most characters of a target, with room to spare. */
+/** Longest target, in characters, with room to spare. */
 const TARGET_MAX_CHARS = 16_000;
 
-/** The target that means these workers. */
+/** The target for these workers. */
 function targetOf(names: readonly string[]): string {
   if (names.length > NAMES_MAX) return 'all';
   const target = JSON.stringify(names);

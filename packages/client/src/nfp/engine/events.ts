@@ -1,4 +1,4 @@
-/** NFP client: what its engine is told, what it wants done, what it reports. Section "Client" of docs/protocols/nfp.md. */
+/** NFP client: the engine's events, effects and notes. Section "Client" of docs/protocols/nfp.md. */
 import type {
   NfpBody,
   NfpClientCall,
@@ -14,28 +14,28 @@ export interface NfpClientSessionOptions {
   /** Brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
   readonly commandForm: NfpCommandForm;
-  /** Begin each connection with OPEN, and wait for the broker's, `openTimeoutMs` at most. */
+  /** Begin each connection with OPEN, and wait for the broker's, at most `openTimeoutMs`. */
   readonly sendOpen: boolean;
   readonly openTimeoutMs: number;
   /** The body of OPEN, one frame. */
   readonly openBody: NfpBody;
   readonly pollIntervalMs: number;
-  /** How long a broker may owe an answer before its connection is given up. */
+  /** How long an answer may be overdue before the connection is given up. */
   readonly answerTimeoutMs: number;
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
-  /** Most jobs and questions without outcome. */
+  /** Limit of jobs and questions without an outcome. */
   readonly openMax: number;
-  /** Most bytes in their bodies together. */
+  /** Limit of the bytes of their bodies together. */
   readonly openMaxBytes: number;
   /** Uniform in [0, 1): for the reconnect back-off. */
   readonly random: () => number;
 }
 
-/** A job to be done. Its `Ticket` comes back with everything that is said about it. */
+/** A job to run. Its `Ticket` comes back with everything reported about it. */
 export interface NfpJobOrder<Ticket> {
   readonly ticket: Ticket;
-  /** Not that of another open job. */
+  /** Must differ from those of all open jobs. */
   readonly uuid: string;
   readonly service: string;
   readonly target: string;
@@ -46,26 +46,26 @@ export interface NfpJobOrder<Ticket> {
   readonly timeoutMs: number;
   /** It may have been posted before: GET comes first, and POST only if nobody knows it. */
   readonly resumed: boolean;
-  /** The workers that have it, as far as is known. Resumed jobs only. */
+  /** The workers known to have it. Resumed jobs only. */
   readonly workers: readonly string[];
-  /** The workers whose last word is known already. Resumed jobs only. */
+  /** The workers whose last word is already known. Resumed jobs only. */
   readonly told: readonly string[];
 }
 
-/** A question, asked once. */
+/** A question, sent once. */
 export interface NfpQuestion<Ticket> {
   readonly ticket: Ticket;
   readonly call: Omit<NfpClientCall, 'kind' | 'form'>;
   /** `broker`: the first answer counts. `workers`: a 202 names those that will answer. */
   readonly from: 'broker' | 'workers';
   readonly timeoutMs: number;
-  /** Whether it may be asked again on another connection. */
+  /** Whether it may be sent again on another connection. */
   readonly repeatable: boolean;
 }
 
 /** One answer to a question. */
 export interface NfpReply {
-  /** The worker that says it, if that is known. */
+  /** The worker that sent it, if known. */
   readonly worker: string | undefined;
   /** 408 for a worker that did not answer in time. */
   readonly status: number;
@@ -78,7 +78,7 @@ export interface NfpReply {
 export type NfpClientEvent<Ticket> =
   | { readonly kind: 'job'; readonly order: NfpJobOrder<Ticket> }
   | { readonly kind: 'ask'; readonly question: NfpQuestion<Ticket> }
-  /** The caller has given the job up: DELETE is sent, and nothing more is said about it. */
+  /** The caller has given up the job: DELETE is sent, and nothing more is reported about it. */
   | { readonly kind: 'abort'; readonly uuid: string }
   /** The same for a question, without DELETE. */
   | { readonly kind: 'forget'; readonly uuid: string }
@@ -92,18 +92,15 @@ export type NfpClientEvent<Ticket> =
     }
   | { readonly kind: 'message'; readonly socket: number; readonly message: NfpToClient }
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** This call did not go out. */
+  /** This call was not delivered. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly uuid: string }
-  /** The connection ended, or the socket broke. */
+  /** The connection ended, or the socket failed. */
   | { readonly kind: 'lost'; readonly socket: number }
   /** The socket could not be opened. */
   | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
   | { readonly kind: 'close' };
 
-/**
- * Why an order has no good outcome. `REJECTED`: the broker refused it. `BUSY`: the uuid is in use. `UNEXPECTED_ANSWER`: something came in place
- * of an answer, 417 in the specification.
- */
+/** Why an order failed. `REJECTED`: by the broker. `BUSY`: the uuid is in use. `UNEXPECTED_ANSWER`: 417 in the specification. */
 export type NfpClientFailure =
   | 'TIMEOUT'
   | 'QUEUE_FULL'
@@ -114,28 +111,28 @@ export type NfpClientFailure =
   | 'CLOSED'
   | 'UNEXPECTED_ANSWER';
 
-/** Why a broker's message was dropped. `answer`: its body does not say whose answer it is, or is none. */
+/** Why a broker's message was dropped. `answer`: its body is invalid or does not say whose answer it is. */
 export type NfpClientDropReason = NfpMalformedReason | RejectReason | 'answer';
 
-/** Something worth a log line. */
+/** A note for the log. */
 export type NfpClientNote =
   | { readonly code: 'connection-lost'; readonly endpoint: string }
-  /** It owed an answer for `answerTimeoutMs`; another connection is opened. */
+  /** An answer was overdue for `answerTimeoutMs`; another connection is opened. */
   | { readonly code: 'connection-silent'; readonly endpoint: string }
   /** There is no store, so jobs end with the process. Once. */
   | { readonly code: 'volatile-store' }
-  /** No worker knows a posted job any more; it is posted again, under its uuid. */
+  /** No worker knows a posted job any more; it is posted again under its uuid. */
   | { readonly code: 'job-reposted'; readonly uuid: string }
-  /** A broker's message is no answer. Once per reason and minute. */
+  /** A broker's message is not a valid answer. Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: NfpClientDropReason; readonly endpoint: string };
 
-/** What a session wants done. Each job ends once with `ended` or `failed`, each question with `answered` or `failed`. */
+/** The session's effects. Each job ends once with `ended` or `failed`, each question with `answered` or `failed`. */
 export type NfpClientEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
-  /** `linger`: whatever it has not sent may still go out. */
+  /** `linger`: unsent messages may still be sent. */
   | { readonly kind: 'close'; readonly socket: number; readonly linger: boolean }
   | { readonly kind: 'send'; readonly socket: number; readonly command: NfpClientCall | NfpClientOpen }
-  /** These workers have the job, or are said to. Replaces an earlier list. */
+  /** The workers that have the job, or are said to. Replaces an earlier list. */
   | { readonly kind: 'dispatched'; readonly ticket: Ticket; readonly workers: readonly string[] }
   /** This worker says that it has the job. */
   | { readonly kind: 'taken'; readonly ticket: Ticket; readonly worker: string }
@@ -145,13 +142,13 @@ export type NfpClientEffect<Ticket> =
       readonly ticket: Ticket;
       readonly worker: string;
       readonly status: number;
-      /** The result, or the JSON in the body; `undefined` where there is none. */
+      /** The result, or the JSON in the body; `undefined` if there is none. */
       readonly value: unknown;
       readonly body: NfpBody;
     }
   | { readonly kind: 'event'; readonly ticket: Ticket; readonly body: NfpBody; readonly value: unknown }
   | { readonly kind: 'stream'; readonly ticket: Ticket; readonly body: NfpBody }
-  /** A worker waits for input; answered by `put`. Once per request. */
+  /** A worker is waiting for input; answered by `put`. Once per request. */
   | {
       readonly kind: 'input';
       readonly ticket: Ticket;
@@ -171,7 +168,7 @@ export type NfpClientEffect<Ticket> =
     }
   | { readonly kind: 'note'; readonly note: NfpClientNote };
 
-/** Counters since construction and gauges of now. */
+/** Counters since construction and current gauges. */
 export interface NfpClientStats {
   /** Gauge: open jobs. */
   readonly jobs: number;
@@ -182,13 +179,13 @@ export interface NfpClientStats {
   readonly connections: number;
   readonly posts: number;
   readonly polls: number;
-  /** POSTs of a job that workers did not know any more. */
+  /** POSTs of a job that workers no longer knew. */
   readonly reposts: number;
   readonly results: number;
   readonly events: number;
   readonly streams: number;
   readonly aborts: number;
-  /** Answers about calls that are over or unknown, including the second answer to MMI. */
+  /** Answers to unknown or finished calls, including the second answer to MMI. */
   readonly lateAnswers: number;
   readonly failures: Readonly<Record<NfpClientFailure, number>>;
   readonly dropped: Readonly<Partial<Record<NfpClientDropReason, number>>>;

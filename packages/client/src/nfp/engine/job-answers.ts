@@ -1,4 +1,4 @@
-/** NFP client: how an answer about a job is read, and which workers the broker says have it. Client rules 3 and 4 of docs/protocols/nfp.md. */
+/** NFP client: interprets answers about a job, and which workers the broker says have it. Client rules 3 and 4 of docs/protocols/nfp.md. */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpDispatch } from '@proj/frames/nfp';
 import { errorsOf, isRecord, isTurn, readJson, statusOf, statusWithin } from './answers.js';
@@ -12,7 +12,7 @@ import type { JobRequest, OpenRequests } from './state.js';
 
 const OK = 200;
 
-/** Reads answers, events and streams of jobs. What a worker's word means is decided by {@link JobProgress}. */
+/** Reads answers, events and streams of jobs. {@link JobProgress} decides what a worker's word means. */
 export class JobAnswers<Ticket> {
   readonly #link: BrokerConnection;
   readonly #orders: OpenRequests<Ticket>;
@@ -21,7 +21,7 @@ export class JobAnswers<Ticket> {
   readonly #out: Output<Ticket>;
   readonly #joins: boolean;
 
-  /** `joins`: brokers join the answers of workers to a GET into one, without a 202 that says whose they are. */
+  /** `joins`: brokers combine the workers' answers to a GET into one, without a 202 that says whose they are. */
   constructor(
     link: BrokerConnection,
     orders: OpenRequests<Ticket>,
@@ -38,7 +38,7 @@ export class JobAnswers<Ticket> {
     this.#joins = joins;
   }
 
-  /** An event, or a part of the stream, of a job. After some events there may be a result to fetch. */
+  /** An event or stream chunk of a job. After some events there may be a result to fetch. */
   news(job: JobRequest<Ticket>, { command, body }: NfpClientAnswer, now: number): void {
     const { ticket } = job.order;
     if (command === 'stream') {
@@ -57,7 +57,7 @@ export class JobAnswers<Ticket> {
     } else if (!job.done.has(worker)) this.#calls.fetch(job, worker, now);
   }
 
-  /** An answer about a job, of the broker or a worker. */
+  /** An answer about a job, from the broker or a worker. */
   answer(job: JobRequest<Ticket>, { status: told, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
     job.asking = false;
     if (said.by === 'broker') {
@@ -71,7 +71,7 @@ export class JobAnswers<Ticket> {
       return;
     }
     if (said.by === 'nobody' && rulings['no answer'][0] === 'fail') {
-      // A POST is answered by the broker, or refused in words of whatever form.
+      // A POST is answered by the broker, or rejected in words of any form.
       if (status < 400) this.#orders.fail(job, 'UNEXPECTED_ANSWER', errorsOf(said, body));
       return;
     }
@@ -89,7 +89,7 @@ export class JobAnswers<Ticket> {
     this.#onWord(job, worker, said.by === 'worker', { status, value: said.value, body }, now);
   }
 
-  /** Results by worker; where answers are joined, the words of workers without a result, too. */
+  /** Results by worker; in joined answers, also the words of workers without a result. */
   #onResults(
     job: JobRequest<Ticket>,
     values: Readonly<Record<string, unknown>>,
@@ -111,7 +111,7 @@ export class JobAnswers<Ticket> {
     for (const worker of workers) job.add(worker);
   }
 
-  /** Rule 3: what a worker says about a job; `signed`, if its name is in it. */
+  /** Rule 3: a worker's word about the job; `signed` if it has its name. */
   #onWord(job: JobRequest<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
     switch (word.status) {
       case OK:
@@ -131,7 +131,7 @@ export class JobAnswers<Ticket> {
         this.#progress.missing(job, worker, word, now);
         break;
       case 408:
-        // The broker has given the worker up; where answers are joined, it only says that the worker is away for now.
+        // The broker has given up the worker; in joined answers, it only says that the worker is away for now.
         if (signed && !this.#joins) this.#progress.lastWord(job, worker, word, now);
         break;
       default: {
@@ -161,7 +161,7 @@ export class JobAnswers<Ticket> {
         this.#orders.polled(job, now);
         break;
       case 'doubt':
-        // Its workers are away for now, or as busy as the last one: it is offered once more.
+        // Its workers are away for now, or as busy as the last one: it is offered again.
         if (job.phase === 'running' && job.offered)
           for (const member of job.members.values()) job.note(member, 'refused');
         else if (job.order.target === 'any') this.#orders.fail(job, 'REJECTED', errors);
@@ -190,7 +190,7 @@ export class JobAnswers<Ticket> {
     if (isFirst && errors.length > 0) this.#finishStrangers(job, new Set(names), errors);
   }
 
-  /** Rule 4: a job for any worker was lost with its worker, and is another one's now. */
+  /** Rule 4: a job for any worker was lost with its worker, and now belongs to another. */
   #isMove({ order, members, done }: JobRequest<Ticket>, [name = '', ...others]: readonly string[]): boolean {
     return order.target === 'any' && others.length === 0 && !members.has(name) && !done.has(name);
   }

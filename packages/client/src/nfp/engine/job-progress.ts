@@ -1,4 +1,4 @@
-/** NFP client: how far the workers of a job have come, when it is posted again, when it ends. Client rules 3 and 4 of docs/protocols/nfp.md. */
+/** NFP client: the progress of a job's workers, when it is posted again, when it ends. Client rules 3 and 4 of docs/protocols/nfp.md. */
 import { isRecord } from './answers.js';
 import type { CallTracker } from './call-tracker.js';
 import { LEGALITY } from './legality.js';
@@ -6,10 +6,10 @@ import { GONE, LATE, UNEXPECTED } from './output.js';
 import type { Output, Word } from './output.js';
 import type { JobRequest, OpenRequests, WorkerProgress } from './state.js';
 
-/** POSTs of one job after no worker knew it any more, and to one worker after it did not know what others did. */
+/** Limit of POSTs of one job after no worker knew it any more, and to one worker that did not know what others did. */
 const REPOSTS_MAX = 3;
 
-/** Records what workers say about a job, passes it on, and ends the job. */
+/** Records workers' words about a job, forwards them, and ends the job. */
 export class JobProgress<Ticket> {
   readonly #orders: OpenRequests<Ticket>;
   readonly #calls: CallTracker<Ticket>;
@@ -27,7 +27,7 @@ export class JobProgress<Ticket> {
     this.#out.effects.push({ kind: 'dispatched', ticket: job.order.ticket, workers: workers.map(([name]) => name) });
   }
 
-  /** The worker has the job. `waiting`: what it says while it waits for input. */
+  /** The worker has the job. `waiting`: its word while it waits for input. */
   accepted(job: JobRequest<Ticket>, worker: string, waiting: unknown): void {
     if (LEGALITY[job.phase].accepted[0] === 'ignore') return;
     const member = memberOf(job, worker);
@@ -58,10 +58,7 @@ export class JobProgress<Ticket> {
     this.#settle(job, now);
   }
 
-  /**
-   * The worker says 404: the job is gone, if it had it; otherwise it never arrived, or was meant for others. A job for any worker is posted
-   * again.
-   */
+  /** The worker says 404: the job is gone if it had it; otherwise it never arrived, or was for others. A job for any worker is posted again. */
   missing(job: JobRequest<Ticket>, worker: string, word: Word, now: number): void {
     const member = job.members.get(worker);
     if (member === undefined || LEGALITY[job.phase].missing[0] === 'ignore') return;
@@ -74,12 +71,12 @@ export class JobProgress<Ticket> {
     }
     // Another worker may do a job for any; #settle posts it again.
     if (hasForgotten) job.known = false;
-    // A worker that was too busy was asked before it was offered the job again, so it has not missed it.
+    // A worker that was too busy was asked before the job was offered again, so it has not missed it.
     job.note(member, member.busy && !hasForgotten ? 'refused' : 'missing');
     this.#settle(job, now);
   }
 
-  /** Awaits nothing more from the worker. */
+  /** Stops waiting for the worker. */
   finish(job: JobRequest<Ticket>, worker: string, word: Word): void {
     job.remove(worker);
     job.done.add(worker);
@@ -88,7 +85,7 @@ export class JobProgress<Ticket> {
     this.#out.effects.push({ kind: 'result', ticket: job.order.ticket, worker, ...word });
   }
 
-  /** Rule 3: the job's time is over. Workers that have it and said nothing are 408; 417 where something came in place of an answer. */
+  /** Rule 3: the job's time is over. Workers that have it and said nothing are 408; 417 after an unexpected answer. */
   timeout(job: JobRequest<Ticket>): void {
     if (LEGALITY[job.phase].timeout[0] === 'fail') {
       this.#orders.fail(job, job.unexpected ? 'UNEXPECTED_ANSWER' : 'TIMEOUT');
@@ -99,7 +96,7 @@ export class JobProgress<Ticket> {
     this.#conclude(job);
   }
 
-  /** Rule 4: a job that none of its workers knows is posted again; one that some know, to the others, if all are meant. */
+  /** Rule 4: a job unknown to all its workers is posted again; one that some know, to the others, if it is for all. */
   #settle(job: JobRequest<Ticket>, now: number): void {
     if (job.known && job.order.target !== 'any') this.#offerAgain(job);
     if (job.missing < job.members.size) return;
@@ -116,7 +113,7 @@ export class JobProgress<Ticket> {
     this.#conclude(job);
   }
 
-  /** A broadcast cut short by a lost connection or broker reaches its other workers at the next turn, three times at most. */
+  /** A broadcast cut short by a lost connection or broker reaches its other workers at the next turn, at most three times. */
   #offerAgain(job: JobRequest<Ticket>): void {
     let isOffered = false;
     for (const member of job.members.values()) {
@@ -139,7 +136,7 @@ export class JobProgress<Ticket> {
   }
 }
 
-/** The member of that name. A job for any worker belongs to the one that says it has it. */
+/** The member of that name. A job for any worker belongs to the one that claims it. */
 function memberOf<Ticket>(job: JobRequest<Ticket>, worker: string): WorkerProgress | undefined {
   const member = job.members.get(worker);
   if (member !== undefined || job.done.has(worker)) return member;

@@ -1,16 +1,16 @@
-/** NFP client: what is said about a job, or befalls it, in each of its phases. Client rules 2 to 4 of docs/protocols/nfp.md. */
+/** NFP client: what answers and other events mean for a job in each phase. Client rules 2 to 4 of docs/protocols/nfp.md. */
 import type { NfpDispatch } from '@proj/frames/nfp';
 import type { Legality } from '@proj/transport/engine';
 
 /**
- * Where a job stands: to be posted, or posted and not answered (`posting`), waiting at the broker for a worker (`queued`), asked about
- * because somebody may know it (`probing`), in the hands of workers (`running`).
+ * The phase of a job: to be posted, or posted and unanswered (`posting`), waiting at the broker for a worker (`queued`), being looked for at the
+ * workers (`probing`), in the hands of workers (`running`).
  */
 export type NfpJobPhase = 'posting' | 'queued' | 'probing' | 'running';
 
 /**
- * The broker's words in capitals; `of a GET` where they are about `all` and the job is not, `by name` where about some workers. `no`: status 400.
- * `no answer`: a body that says nothing. `accepted`, `last word` and `missing` are what a worker says.
+ * The broker's words in capitals; `of a GET` if they are about `all` and the job is not, `by name` if about some workers. `no`: status 400. `no
+ * answer`: an empty body. `accepted`, `last word` and `missing` come from a worker.
  */
 export type JobEvent =
   | 'DISPATCHED'
@@ -28,7 +28,7 @@ export type JobEvent =
   | 'connection lost'
   | 'timeout';
 
-/** `doubt`: the end of a job for any worker, unless it was offered once more. `read`: as a worker's word. `probe`: ask by GET who knows it. */
+/** `doubt`: the end of a job for any worker, unless it was offered again. `read`: as a worker's word. `probe`: find out by GET who knows it. */
 type Verdict = 'accept' | 'probe' | 'doubt' | 'read' | 'fail' | 'late' | 'ignore';
 
 /** Which event means what in which phase. */
@@ -55,7 +55,7 @@ export const LEGALITY: Legality<NfpJobPhase | 'over', JobEvent, Verdict> = {
     PENDING: ['ignore'],
     CANCELLED: ['fail', 'over'],
     FAILED: ['fail', 'over'],
-    // The broker has forgotten what waited there.
+    // The broker has forgotten the waiting job.
     'FAILED of a GET': ['probe', 'probing'],
     'FAILED by name': ['probe', 'probing'],
     no: ['read'],
@@ -117,10 +117,10 @@ export const LEGALITY: Legality<NfpJobPhase | 'over', JobEvent, Verdict> = {
   },
 };
 
-/** What the session does by itself. */
+/** Transitions that the session makes itself. */
 export const MOVES = [[['posting', 'queued', 'probing', 'running'], 'aborted or closed', 'over']] as const;
 
-/** What the broker says, for a job with this target. A job for any worker is asked for at all of them until one is known to have it. */
+/** The broker's word for a job with this target. All workers are asked about a job for any worker until one is known to have it. */
 export function eventOfDispatch({ status, target }: NfpDispatch, own: string): JobEvent {
   if (status === 'PENDING' || status === 'CANCELLED' || target === own) return status;
   if (target === 'all') return `${status} of a GET`;

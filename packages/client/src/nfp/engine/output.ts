@@ -1,4 +1,4 @@
-/** NFP client: the effects of the step under way, and the totals. */
+/** NFP client: the effects of the current step, and the totals. */
 import { StepOutput } from '@proj/transport/engine';
 import type {
   NfpClientDropReason,
@@ -11,9 +11,9 @@ import type {
 /** The last word of a worker. */
 export type Word = Pick<Extract<NfpClientEffect<unknown>, { kind: 'result' }>, 'status' | 'value' | 'body'>;
 
-/** The word for a worker that says nothing in time. */
+/** The word for a worker that was silent. */
 export const LATE: Word = { status: 408, value: undefined, body: [] };
-/** The same, where something came in place of an answer. */
+/** The same after an unexpected answer. */
 export const UNEXPECTED: Word = { status: 417, value: undefined, body: [] };
 /** The word for a worker that has forgotten the job. */
 export const GONE: Word = { status: 404, value: undefined, body: [] };
@@ -41,31 +41,31 @@ const newCounters = () => ({
   dropped: new Map<NfpClientDropReason, number>(),
 });
 
-/** Where every part of the session puts its effects. */
+/** Collects the effects of every part of the session. */
 export class Output<Ticket> extends StepOutput<NfpClientEffect<Ticket>, ReturnType<typeof newCounters>> {
   constructor() {
     super(newCounters());
   }
 
-  /** Reports this each time. */
+  /** Reports this every time. */
   report(note: NfpClientNote): void {
     this.effects.push({ kind: 'note', note });
   }
 
-  /** A message of this broker was dropped. */
+  /** A message from this broker was dropped. */
   drop(reason: NfpClientDropReason, endpoint: string): void {
     const { dropped } = this.counters;
     dropped.set(reason, (dropped.get(reason) ?? 0) + 1);
     this.note(reason, { kind: 'note', note: { code: 'message-dropped', reason, endpoint } });
   }
 
-  /** The order has no good outcome. */
+  /** The order failed. */
   fail(ticket: Ticket, code: NfpClientFailure, errors: readonly string[] = [], cause?: unknown): void {
     this.counters.failures[code]++;
     this.effects.push({ kind: 'failed', ticket, code, errors, cause });
   }
 
-  /** The totals, as a copy. */
+  /** A copy of the totals. */
   get totals(): Omit<NfpClientStats, 'jobs' | 'questions' | 'bytes' | 'connections'> {
     const { posts, polls, reposts, results, events, streams, aborts, lateAnswers, failures, dropped } = this.counters;
     const counts = { posts, polls, reposts, results, events, streams, aborts, lateAnswers };

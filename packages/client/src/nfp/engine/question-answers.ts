@@ -1,4 +1,4 @@
-/** NFP client: what answers mean for a question: who is to answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
+/** NFP client: what answers mean for a question: who must answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
 import type { NfpCall, NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
 import { errorsOf, isRecord, readSaid, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';
@@ -6,12 +6,12 @@ import { LATE } from './output.js';
 import type { Output } from './output.js';
 import type { OpenRequests, Question } from './state.js';
 
-/** Management of workers: each call has a uuid of its own, and answers are not signed. */
+/** Management of workers: each call has its own uuid, and answers are not signed. */
 export const WORKER_SERVICE = 'mmi.service.worker';
 
 const OK = 200;
 
-/** Gathers the replies to questions, and ends them. */
+/** Collects the replies to questions, and ends them. */
 export class QuestionAnswers<Ticket> {
   readonly #orders: OpenRequests<Ticket>;
   readonly #out: Output<Ticket>;
@@ -24,7 +24,7 @@ export class QuestionAnswers<Ticket> {
     this.#out = out;
   }
 
-  /** An answer to a question for the broker: the first one counts. An answer of another service is no answer. */
+  /** An answer to a question for the broker: the first one counts. An answer from another service does not. */
   fromBroker(question: Question<Ticket>, { service, status, body }: NfpClientAnswer): void {
     if (service !== '' && service !== question.order.call.service) {
       this.#orders.fail(question, 'UNEXPECTED_ANSWER', [`an answer of service ${JSON.stringify(service)}`]);
@@ -41,7 +41,7 @@ export class QuestionAnswers<Ticket> {
       this.#onDirectory(question, status, body, said);
       return;
     }
-    // It accepts a POST of ours with this uuid.
+    // It accepts our POST with this uuid.
     if (status === 201 || status === 202) return;
     const { awaited } = question;
     const { command, service } = question.order.call;
@@ -51,18 +51,21 @@ export class QuestionAnswers<Ticket> {
       else if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(said, body));
       return;
     }
-    // A GET and a DELETE of one uuid may be open together, and a DELETE of an aborted job: answers to DELETE are signed.
+    // A GET and a DELETE of one uuid may be open together, as may the DELETE of an aborted job: answers to DELETE are signed.
     if (status === OK && command === 'get' && said.by === 'worker' && service !== WORKER_SERVICE) return;
     if (status === OK && command === 'delete' && said.by === 'results') return;
     const named = said.by === 'worker' ? said.worker : nameIn(said.value, awaited);
     const worker = named ?? (question.missing === 1 ? awaited.values().next().value : undefined);
-    // A worker that has answered already answers a GET of the open job with this uuid.
+    // A worker that has already answered is answering a GET of the open job with this uuid.
     if (worker !== undefined && !awaited.delete(worker)) return;
     question.replies.push({ worker, status, body, value: said.value });
     if (--question.missing <= 0) this.#answered(question);
   }
 
-  /** The answers of all workers in one. Those that may be about another call of this uuid are left to it: neither pending nor a result answers a DELETE. */
+  /**
+   * The answers of all workers in one. Those that may belong to another call of this uuid are left to it: neither pending nor a result answers a
+   * DELETE.
+   */
   #onJoined(
     question: Question<Ticket>,
     command: NfpCall,
@@ -87,7 +90,7 @@ export class QuestionAnswers<Ticket> {
       this.#orders.fail(question, 'TIMEOUT');
       return;
     }
-    // If answers came without names, nobody knows whose are missing.
+    // If answers arrived without names, it is unknown whose are missing.
     const named = question.missing === awaited.size;
     const late = [...awaited].map((worker) => ({ worker: named ? worker : undefined, ...LATE }));
     this.#answered(question, ...late.slice(0, question.missing));
@@ -119,7 +122,7 @@ export class QuestionAnswers<Ticket> {
   }
 }
 
-/** The awaited worker whose result this is. */
+/** The awaited worker that this result belongs to. */
 function nameIn(value: unknown, awaited: ReadonlySet<string>): string | undefined {
   if (!isRecord(value)) return undefined;
   return Object.keys(value).find((name) => awaited.has(name));

@@ -1,6 +1,6 @@
 /**
- * NFP client, the engine: jobs are posted, asked about until all their workers have said their last word, and end once. Section "Client" of
- * docs/protocols/nfp.md. What an event means for a job is decided by `legality.ts`.
+ * NFP client, the engine: jobs are posted, then polled until all their workers have said their last word, and end once. Section "Client" of
+ * docs/protocols/nfp.md. `legality.ts` decides what an event means for a job.
  */
 import type { NfpClientAnswer, NfpToClient } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
@@ -23,8 +23,8 @@ import type {
 } from './events.js';
 
 /**
- * The engine of a client: one connection, any number of jobs and questions. GET is asked again and again; POST only when no worker knows the
- * job, under its old uuid, since workers take a uuid once.
+ * The engine of a client: one connection, any number of jobs and questions. GET is repeated; POST only if no worker knows the job, under its old
+ * uuid, because workers accept a uuid once.
  *
  * A step costs O(1) in the number of orders, except for a connection that ends or begins, which costs O(orders).
  */
@@ -58,7 +58,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     return Math.min(Math.max(orders.nextEnd, this.#notBefore), orders.nextPoll, this.#link.deadline);
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): NfpClientStats {
     const { jobs, questions, bytes } = this.#orders;
     return {
@@ -149,7 +149,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#orders.close();
     const { socket } = this.#link;
     this.#link.close();
-    // The DELETE of an aborted job may be on its way.
+    // The DELETE of an aborted job may be under way.
     if (socket !== undefined) this.#out.effects.push({ kind: 'close', socket, linger: true });
   }
 
@@ -234,7 +234,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     for (const question of this.#orders.questions.values()) this.#calls.ask(question, now);
   }
 
-  /** Gives the connection up. Messages may have arrived: jobs are asked about next, and questions that must not be asked twice fail. */
+  /** Gives up the connection. Messages may have arrived: jobs are asked about next, and questions that must not be sent twice fail. */
   #lose(now: number): void {
     const { socket } = this.#link;
     if (socket === undefined) return;
@@ -253,7 +253,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   #onTimer(lateMs: number, now: number): void {
     const orders = this.#orders;
     if (lateMs > 0 && !this.#excused && now >= orders.nextEnd) {
-      // Answers may lie unread in the socket: docs/adr/0004. Once, and not for long, or a busy process waits for ever.
+      // Answers may be unread in the socket: docs/adr/0004. Once, and not for long, or a busy process would wait for ever.
       this.#excused = true;
       this.#notBefore = now + Math.min(lateMs, this.#options.answerTimeoutMs);
     }

@@ -1,25 +1,25 @@
-/** NFP client: what the engine remembers of each open job and question, within the limits on them. */
+/** NFP client: the engine's state of each open job and question, within its limits. */
 import { totalBytes } from '@proj/frames';
 import { Deadline, DeadlineHeap, DeadlineList, HeapDeadline } from '@proj/heartbeat';
 import type { NfpClientFailure, NfpClientSessionOptions, NfpJobOrder, NfpQuestion, NfpReply } from './events.js';
 import type { NfpJobPhase } from './legality.js';
 import type { Output } from './output.js';
 
-/** How far one worker has come with a job. */
+/** One worker's progress with a job. */
 export interface WorkerProgress {
   /** It has said that it knows the job. */
   accepted: boolean;
-  /** `refused`: it was too busy, and is offered the job again. `missing`: it does not know the job. */
+  /** `refused`: it was too busy and gets the job again. `missing`: it does not know the job. */
   said: 'refused' | 'missing' | undefined;
   /** It was too busy once. */
   busy: boolean;
-  /** The last input it asked for. */
+  /** The last input it requested. */
   input: string | undefined;
-  /** Times the job was offered to it again because it had not arrived. */
+  /** Times the job was offered again because it had not arrived. */
   offers: number;
 }
 
-/** A job without outcome. */
+/** A job without an outcome. */
 export class JobRequest<Ticket> {
   readonly kind = 'job';
   readonly order: NfpJobOrder<Ticket>;
@@ -29,28 +29,28 @@ export class JobRequest<Ticket> {
   phase: NfpJobPhase;
   /** Workers whose last word is awaited, by name. Empty while unknown. */
   readonly members = new Map<string, WorkerProgress>();
-  /** The transport has had it at least once. */
+  /** The transport has taken it at least once. */
   sent = false;
   /** A worker has said that it knows the job. */
   known = false;
-  /** Workers whose last word an earlier process has had: it may come again, and does not count. */
+  /** Workers whose last word an earlier process had: it may arrive again, and does not count. */
   readonly told: ReadonlySet<string>;
-  /** Workers whose last word has come: nothing they say after it counts. */
+  /** Workers whose last word has arrived: later words do not count. */
   readonly done = new Set<string>();
   /** Workers were found by asking everybody: those that do not know the job were never meant. */
   learnt = false;
-  /** How many members do not know it. */
+  /** Number of members that do not know it. */
   missing = 0;
-  /** A GET has had no answer at all. */
+  /** A GET had no answer at all. */
   asking = false;
-  /** Something came in place of an answer. */
+  /** An unexpected answer arrived. */
   unexpected = false;
   reposts = 0;
   /** Times it was posted again to any of them. */
   repeats = 0;
-  /** Until then a slow broker or worker may still say 404 to what was asked before the job was posted again. */
+  /** Until then a slow broker or worker may still say 404 to a question from before the job was posted again. */
   doubtUntil = -Infinity;
-  /** It is for any worker, its worker was too busy, and the broker has not said yet which one gets it instead. */
+  /** It is for any worker, its worker was too busy, and the broker has not yet said which one gets it instead. */
   offered = false;
 
   constructor(order: NfpJobOrder<Ticket>) {
@@ -62,7 +62,7 @@ export class JobRequest<Ticket> {
     for (const name of order.workers) this.add(name);
   }
 
-  /** Makes the worker one whose last word is awaited. */
+  /** Adds a worker whose last word is awaited. */
   add(name: string): WorkerProgress {
     const known = this.members.get(name);
     if (known !== undefined) return known;
@@ -71,14 +71,14 @@ export class JobRequest<Ticket> {
     return member;
   }
 
-  /** Records what a member said last. */
+  /** Records a member's last word. */
   note(member: WorkerProgress, said: WorkerProgress['said']): void {
     if (member.said === 'missing') this.missing--;
     if (said === 'missing') this.missing++;
     member.said = said;
   }
 
-  /** Awaits nothing more from this worker. */
+  /** Stops waiting for this worker. */
   remove(name: string): void {
     const member = this.members.get(name);
     if (member === undefined) return;
@@ -99,16 +99,16 @@ export class JobRequest<Ticket> {
   }
 }
 
-/** A question without outcome. */
+/** A question without an outcome. */
 export class Question<Ticket> {
   readonly kind = 'question';
   readonly order: NfpQuestion<Ticket>;
   readonly bytes: number;
   readonly end: HeapDeadline<JobRequest<Ticket> | Question<Ticket>> = new HeapDeadline(this);
   sent = false;
-  /** Workers whose answer is due; `undefined` until the broker has said which. */
+  /** Workers whose answer is awaited; `undefined` until the broker has named them. */
   awaited: Set<string> | undefined;
-  /** Answers still to come. */
+  /** Number of awaited answers. */
   missing = 0;
   readonly replies: NfpReply[] = [];
 
@@ -118,7 +118,7 @@ export class Question<Ticket> {
   }
 }
 
-/** All open jobs and questions, within the limits on them. Each call costs O(log open), except for {@link OpenRequests.failAll}. */
+/** All open jobs and questions, within their limits. Each call costs O(log open), except for {@link OpenRequests.failAll}. */
 export class OpenRequests<Ticket> {
   readonly #options: NfpClientSessionOptions;
   readonly #output: Output<Ticket>;
@@ -149,7 +149,7 @@ export class OpenRequests<Ticket> {
     return this.#ends.size;
   }
 
-  /** Bytes in their bodies. */
+  /** Bytes of their bodies. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -159,12 +159,12 @@ export class OpenRequests<Ticket> {
     return this.#ends.deadline;
   }
 
-  /** When the next job is to be asked about. */
+  /** When the next job must be polled. */
   get nextPoll(): number {
     return this.#polls.deadline;
   }
 
-  /** Takes the order in, or fails it with `BUSY`, `QUEUE_FULL` or `CLOSED`. */
+  /** Adds the order, or fails it with `BUSY`, `QUEUE_FULL` or `CLOSED`. */
   admit(order: JobRequest<Ticket> | Question<Ticket>, now: number): boolean {
     const refusal = this.#refusalOf(order);
     if (refusal !== undefined) {
@@ -178,7 +178,7 @@ export class OpenRequests<Ticket> {
     return true;
   }
 
-  /** The order is over. */
+  /** The order has ended. */
   strike(order: JobRequest<Ticket> | Question<Ticket>): void {
     this.#ends.remove(order.end);
     this.#bytes -= order.bytes;
@@ -189,7 +189,7 @@ export class OpenRequests<Ticket> {
     }
   }
 
-  /** The order is over, without a good outcome. */
+  /** The order has failed. */
   fail(
     order: JobRequest<Ticket> | Question<Ticket>,
     code: NfpClientFailure,
@@ -200,18 +200,18 @@ export class OpenRequests<Ticket> {
     this.#output.fail(order.order.ticket, code, errors, cause);
   }
 
-  /** All orders are over. */
+  /** All orders have ended. */
   failAll(code: NfpClientFailure, cause?: unknown): void {
     for (const order of [...this.#jobs.values(), ...this.#questions.values()]) this.fail(order, code, [], cause);
   }
 
-  /** Fails what is open, and whatever comes later. */
+  /** Fails what is open, and everything later. */
   close(): void {
     this.#closed = true;
     this.failAll('CLOSED');
   }
 
-  /** The job was posted or asked about: it is asked about again after one interval. */
+  /** The job was posted or polled: it is polled again after one interval. */
   polled(job: JobRequest<Ticket>, now: number): void {
     this.#polls.renew(job.poll, now);
   }
@@ -226,12 +226,12 @@ export class OpenRequests<Ticket> {
     return this.#ends.takeDue(now);
   }
 
-  /** A job that is to be asked about. */
+  /** A job that must be polled. */
   takePoll(now: number): JobRequest<Ticket> | undefined {
     return this.#polls.takeDue(now);
   }
 
-  /** `ready`: calls can be sent, so every job must be asked about. */
+  /** `ready`: calls can be sent, so every job must be polled. */
   assertInvariants(ready: boolean): void {
     let bytes = 0;
     for (const order of [...this.#jobs.values(), ...this.#questions.values()]) {

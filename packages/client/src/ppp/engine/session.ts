@@ -4,28 +4,28 @@ import type { RequestEffect, RequestEvent, RequestNote, RequestProtocol } from '
 import { RequestSocketPool } from '../../shared/request-socket-pool.js';
 import type { RequestSocketPoolOptions } from '../../shared/request-socket-pool.js';
 
-/** Why a message on a socket is no reply to the request that is open there. */
+/** Why a message is not a reply to the socket's open request. */
 export type LazyPirateDropReason =
   | PppMalformedReason
   /** It is addressed to a peer behind us. */
   | 'reply-address'
-  /** The caller's `matches` says so. */
+  /** The caller's `matches` returned false. */
   | 'reply-mismatch';
 
-/** A request, and how to recognize its reply if the socket is not enough. */
+/** A request, and how to recognize its reply beyond the socket. */
 export interface LazyPirateRequest {
   readonly content: PppContent;
   /** Never throws. */
   readonly matches: ((content: PppContent) => boolean) | undefined;
 }
 
-/** What the session is told. */
+/** The session's events. */
 export type LazyPirateEvent = RequestEvent<LazyPirateRequest, PppToClient>;
 
-/** What the session wants done. */
+/** The session's effects. */
 export type LazyPirateEffect = RequestEffect<LazyPirateRequest, PppClientReply, LazyPirateDropReason>;
 
-/** What the session reports. */
+/** The session's notes. */
 export type LazyPirateNote = RequestNote<LazyPirateDropReason>;
 
 /** We write the empty frame of a REQ socket and nothing before it, so a reply to us has nothing before it either. */

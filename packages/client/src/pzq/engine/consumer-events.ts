@@ -1,4 +1,4 @@
-/** PZQ consumer: what its engine is told, what it wants done, what it reports. Rule 24 of docs/protocols/pzq.md. */
+/** PZQ consumer: the engine's events, effects and notes. Rule 24 of docs/protocols/pzq.md. */
 import type {
   PzqConsumerAck,
   PzqDelivery,
@@ -10,14 +10,14 @@ import type { Peer, RejectReason } from '@proj/transport';
 
 /** Settings of a `PzqConsumerSession`. */
 export interface PzqConsumerSessionOptions {
-  /** Most messages in hand, at least 1: waiting for a reader, or handed out and not settled. */
+  /** Limit of messages in hand, at least 1: waiting for a reader, or delivered and not settled. */
   readonly prefetch: number;
   readonly dropExpired: boolean;
-  /** Keys of acknowledged messages that are remembered. */
+  /** Number of remembered keys of acknowledged messages. */
   readonly dedupeMax: number;
 }
 
-/** What becomes of a message that was handed out. `leave` tells the queue nothing: the message comes again when its lease ends. */
+/** The verdict on a delivered message. `leave` tells the queue nothing: the message comes again when its lease ends. */
 export type PzqVerdict = 'ack' | 'nack' | 'leave';
 
 /** A fact reported to a consumer's session. */
@@ -25,22 +25,22 @@ export type PzqConsumerEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly message: PzqToConsumer }
   /** A message over the socket's limits was dropped. */
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
-  /** A message to a queue did not go out. */
+  /** A message to a queue was not delivered. */
   | { readonly kind: 'undeliverable' }
-  /** One reader more waits for a message. */
+  /** One more reader is waiting for a message. */
   | { readonly kind: 'demand' }
-  /** One reader less waits. */
+  /** One reader less is waiting. */
   | { readonly kind: 'waive' }
-  /** The verdict on a message that was handed out. Once per message. */
+  /** The verdict on a delivered message. Once per message. */
   | { readonly kind: 'settle'; readonly handed: PzqHanded; readonly verdict: PzqVerdict }
-  /** A message that was handed out takes longer. */
+  /** A delivered message takes longer. */
   | { readonly kind: 'extend'; readonly handed: PzqHanded }
-  /** Hand nothing more out; `drained` follows when everything handed out is settled. */
+  /** Deliver nothing more; `drained` follows when everything delivered is settled. */
   | { readonly kind: 'drain' }
-  /** The end: waiting messages are given back. */
+  /** The end: waiting messages are returned. */
   | { readonly kind: 'close' };
 
-/** A message as it was handed out. */
+/** A message as delivered. */
 export interface PzqHanded {
   /** Different each time, even for the same message. */
   readonly number: number;
@@ -54,34 +54,34 @@ export type PzqConsumerDropReason =
   | RejectReason
   /** Its acknowledgement timeout was over when its turn came. */
   | 'expired'
-  /** It was in hand already. */
+  /** It was already in hand. */
   | 'in-hand';
 
-/** Something worth a log line. */
+/** A note for the log. */
 export type PzqConsumerNote =
   /** Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: PzqConsumerDropReason }
-  /** An acknowledgement did not go out, so the message comes again. Once a minute. */
+  /** An acknowledgement was not delivered, so the message comes again. Once a minute. */
   | { readonly code: 'ack-undeliverable' };
 
-/** What a session wants done. */
+/** The session's effects. */
 export type PzqConsumerEffect =
   /** To the reader that has waited longest. */
   | { readonly kind: 'hand'; readonly handed: PzqHanded }
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: PzqConsumerAck | PzqLeaseExtension }
-  /** Stop reading, or start again. One more message may come after `pause`. */
+  /** Pause or resume reading. One more message may arrive after `pause`. */
   | { readonly kind: 'pause' }
   | { readonly kind: 'resume' }
-  /** One delivery after another looks expired: one of the clocks is wrong by about so much. Once, until a delivery looks right again. */
+  /** Consecutive deliveries look expired: one of the clocks is wrong by about this much. Once, until a delivery looks right again. */
   | { readonly kind: 'clock-skew'; readonly byMs: number }
   | { readonly kind: 'drained' }
   | { readonly kind: 'note'; readonly note: PzqConsumerNote };
 
-/** Counters since construction and gauges of now. */
+/** Counters since construction and current gauges. */
 export interface PzqConsumerStats {
-  /** Gauge: taken in and waiting for a reader. */
+  /** Gauge: received and waiting for a reader. */
   readonly waiting: number;
-  /** Gauge: handed out and not settled. */
+  /** Gauge: delivered and not settled. */
   readonly unsettled: number;
   /** Deliveries. */
   readonly received: number;
@@ -90,9 +90,9 @@ export interface PzqConsumerStats {
   readonly nacked: number;
   readonly left: number;
   readonly extended: number;
-  /** Deliveries of messages acknowledged before: acknowledged again, not handed out. */
+  /** Deliveries of messages acknowledged before: acknowledged again, not delivered. */
   readonly repeated: number;
-  /** Messages handed out whose lease ended before there was a verdict. */
+  /** Delivered messages whose lease ended before there was a verdict. */
   readonly leasesLost: number;
   readonly acksUndeliverable: number;
   readonly dropped: Readonly<Partial<Record<PzqConsumerDropReason, number>>>;

@@ -1,16 +1,16 @@
-/** PZQ consumer: what an event means for a message, in each of its states. Rule 24 of docs/protocols/pzq.md. */
+/** PZQ consumer: what an event means for a message in each state. Rule 24 of docs/protocols/pzq.md. */
 import type { Legality } from '@proj/transport/engine';
 
 /**
- * Where a message is: not here; waiting for a reader; handed out to the reader that speaks of it; handed out again since then, for its
- * lease had ended; acknowledged, as far back as that is remembered.
+ * The state of a message: not here; waiting for a reader; handed out to the reader in question; handed out again since then, because its lease
+ * had ended; acknowledged, as far back as remembered.
  */
 export type DeliveryState = 'unknown' | 'waiting' | 'handed out' | 'handed out again' | 'acknowledged';
 
-/** A delivery by a queue, or what a reader says about a message that it was handed. */
+/** A delivery by a queue, or a reader's verdict on a message that it got. */
 export type DeliveryEvent = 'delivery' | 'ack' | 'nack' | 'leave' | 'extend';
 
-/** `keep`: it waits for a reader. `renew`: its lease begins anew. `answer`: the queue is told. `forget`: without a word to the queue. */
+/** `keep`: it waits for a reader. `renew`: restarts its lease. `answer`: tells the queue. `forget`: tells the queue nothing. */
 type Verdict = 'keep' | 'renew' | 'answer' | 'forget' | 'ignore';
 
 /** Which event is legal in which state. A late `nack` would take the message from its next reader. */
@@ -24,7 +24,7 @@ export const LEGALITY: Legality<DeliveryState, DeliveryEvent, Verdict> = {
   },
   waiting: {
     delivery: ['renew'],
-    // Of an earlier hand-out, whose lease ended: nobody has begun with it again.
+    // From an earlier hand-out whose lease ended: nobody has begun with it again.
     ack: ['answer', 'acknowledged'],
     nack: ['ignore'],
     leave: ['ignore'],
@@ -53,7 +53,7 @@ export const LEGALITY: Legality<DeliveryState, DeliveryEvent, Verdict> = {
   },
 };
 
-/** What the session does by itself. */
+/** Transitions that the session makes itself. */
 export const MOVES = [
   ['waiting', 'a reader waits', 'handed out'],
   ['waiting', 'a reader waits, handed out before', 'handed out again'],

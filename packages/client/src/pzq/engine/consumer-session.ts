@@ -1,6 +1,6 @@
 /**
- * PZQ consumer, the engine: what is taken in, handed out and acknowledged. Rule 24 of docs/protocols/pzq.md. What an event means for a message
- * is decided by `consumer-legality.ts`, which deliveries are too old by `delivery-expiry.ts`.
+ * PZQ consumer, the engine: receives, delivers and acknowledges messages. Rule 24 of docs/protocols/pzq.md. `consumer-legality.ts` decides what
+ * an event means for a message, `delivery-expiry.ts` which deliveries are too old.
  */
 import type { PzqToConsumer } from '@proj/frames/pzq';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
@@ -19,19 +19,19 @@ import { DeliveryExpiry } from './delivery-expiry.js';
 import { ConsumerOutput } from './output.js';
 
 /**
- * The engine of a consumer. At most `prefetch` messages are in hand; beyond that the socket is not read, so the rest stays with the
- * queue, except for what the connection and its socket hold. A message that was handed out frees its place when it is
- * settled, or when its lease ends without a verdict: the queue will give it to another reader.
+ * The engine of a consumer. At most `prefetch` messages are in hand; beyond that the socket is not read, so the rest stays with the queue,
+ * except for what the connection and its socket hold. A delivered message frees its place when it is settled, or when its lease ends without a
+ * verdict: the queue will give it to another reader.
  *
- * A message acknowledged before is acknowledged again and not handed out; one that is in hand is not taken a second time.
- * A step costs O(log prefetch).
+ * A message acknowledged before is acknowledged again and not delivered; one that is in hand is not accepted a second time. A step costs O(log
+ * prefetch).
  */
 export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerEffect> {
   readonly #prefetch: number;
   readonly #out = new ConsumerOutput();
   readonly #held: HeldMessages;
   readonly #expiry: DeliveryExpiry;
-  /** Readers that wait. */
+  /** Number of waiting readers. */
   #demand = 0;
   #isPaused = false;
   #isDraining = false;
@@ -48,7 +48,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     return this.#held.deadline;
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): PzqConsumerStats {
     return { waiting: this.#held.waiting, unsettled: this.#held.handedOut, ...this.#out.totals };
   }
@@ -155,7 +155,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     this.#demand = 0;
   }
 
-  /** Not before the end: a queue would deliver it again at once, and to us too, as long as we are connected. */
+  /** Only at the end: a queue would deliver it again at once, and perhaps to us, as long as we are connected. */
   #giveBack(): void {
     for (const held of this.#held.allWaiting()) {
       this.#held.remove(held);
@@ -178,7 +178,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     }
   }
 
-  /** Stops reading at the bound, and starts again below it. */
+  /** Stops reading at the limit, and resumes below it. */
   #regulate(): void {
     const isFull = this.#isDraining || this.#held.size >= this.#prefetch;
     if (isFull !== this.#isPaused) this.#out.effects.push({ kind: isFull ? 'pause' : 'resume' });

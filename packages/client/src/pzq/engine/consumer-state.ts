@@ -11,11 +11,11 @@ export class Held {
   readonly key: string;
   readonly peer: Peer;
   delivery: PzqDelivery;
-  /** When that delivery came. */
+  /** When that delivery arrived. */
   receivedAt: number;
   /** Its turn, while it waits for a reader. */
   readonly turn = new Deadline<Held>(this);
-  /** The end of its lease, once it was handed out. */
+  /** The end of its lease, once delivered. */
   readonly lease = new HeapDeadline<Held>(this);
   /** 0 while it waits. */
   number = 0;
@@ -62,7 +62,7 @@ export class HeldMessages {
     return this.#byKey.get(key);
   }
 
-  /** Where a message is; `number`, for the reader to whom it was handed out under that number. */
+  /** The state of a message; with `number`, from the view of the reader who got it under that number. */
   stateOf(key: string, number?: number): DeliveryState {
     const held = this.#byKey.get(key);
     if (held === undefined) return this.#acknowledged.has(key) ? 'acknowledged' : 'unknown';
@@ -70,26 +70,26 @@ export class HeldMessages {
     return number === undefined || held.number === number ? 'handed out' : 'handed out again';
   }
 
-  /** Takes a delivery in; it waits for a reader. */
+  /** Adds a delivery; it waits for a reader. */
   add(key: string, peer: Peer, delivery: PzqDelivery, now: number): void {
     const held = new Held(key, peer, delivery, now);
     this.#byKey.set(key, held);
     this.#waiting.renew(held.turn, now);
   }
 
-  /** It was delivered again, so its lease has begun anew at the queue. */
+  /** It was delivered again, so the queue has restarted its lease. */
   renew(held: Held, delivery: PzqDelivery, now: number): void {
     held.delivery = delivery;
     held.receivedAt = now;
     if (held.number > 0) this.#leases.set(held.lease, leaseEnd(delivery, now));
   }
 
-  /** Its lease begins anew. */
+  /** Restarts its lease. */
   extend(held: Held, delivery: PzqDelivery, now: number): void {
     this.#leases.set(held.lease, leaseEnd(delivery, now));
   }
 
-  /** The one that has waited longest. The caller hands it out or removes it. */
+  /** The one that has waited longest. The caller delivers or removes it. */
   takeWaiting(now: number): Held | undefined {
     return this.#waiting.takeDue(now);
   }
@@ -105,7 +105,7 @@ export class HeldMessages {
     return this.#leases.takeDue(now);
   }
 
-  /** All that wait for a reader. */
+  /** All messages waiting for a reader. */
   allWaiting(): Held[] {
     return [...this.#waiting.values()];
   }
@@ -132,7 +132,7 @@ export class HeldMessages {
   }
 }
 
-/** Text that tells this delivery's message from others. */
+/** Identifies this delivery's message. */
 export function keyOf({ key }: PzqDelivery): string {
   return latin1(key);
 }
@@ -141,7 +141,7 @@ function leaseEnd({ ackTimeoutMicros }: PzqDelivery, now: number): number {
   return now + ackTimeoutMicros / 1000;
 }
 
-/** The last `max` keys added: a set and the ring of its members, so that each step is O(1). With 0 it remembers nothing. */
+/** The last `max` keys added: a set and a ring of its members, so that each step is O(1). With 0 it remembers nothing. */
 class SeenKeys {
   readonly #max: number;
   readonly #keys = new Set<string>();

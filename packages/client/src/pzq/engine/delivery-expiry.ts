@@ -2,27 +2,27 @@
 import type { ConsumerOutput } from './output.js';
 import type { Held } from './consumer-state.js';
 
-/** How many deliveries must look expired, one after another, before the clocks are suspected. */
+/** Consecutive deliveries that must look expired before the clocks are suspected. */
 const SKEW_SAMPLE = 20;
 
-/** Compares the queue's clock with ours; while they seem to disagree, a delivery is as old as it has been here. */
+/** Compares the queue's clock with ours. While they seem to disagree, a delivery's age counts from its arrival here. */
 export class DeliveryExpiry {
   readonly #isOn: boolean;
   readonly #wallMicros: () => number;
   readonly #out: ConsumerOutput;
-  /** Since when the socket is read. */
+  /** Since when the socket is being read. */
   #readingSince = -Infinity;
-  /** Expired deliveries since the last one that was not, of those that cannot have lain in the connection for so long. */
+  /** Consecutive expired deliveries, not counting those that may have been in the connection that long. */
   #suspicious = 0;
 
-  /** `isOn`: expired deliveries are to be dropped at all. */
+  /** `isOn`: whether to drop expired deliveries at all. */
   constructor(isOn: boolean, wallMicros: () => number, out: ConsumerOutput) {
     this.#isOn = isOn;
     this.#wallMicros = wallMicros;
     this.#out = out;
   }
 
-  /** The socket is read again. */
+  /** The socket is being read again. */
   reading(): void {
     this.#readingSince = this.#out.now;
   }

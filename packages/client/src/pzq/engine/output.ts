@@ -1,4 +1,4 @@
-/** PZQ producer and consumer: the effects of the step under way, and the totals. */
+/** PZQ producer and consumer: the effects of the current step, and the totals. */
 import type { PzqDelivery } from '@proj/frames/pzq';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
@@ -23,13 +23,13 @@ const producerCounters = () => ({
   dropped: new Map<PzqProducerDropReason, number>(),
 });
 
-/** Where every part of a producer's session puts its effects. */
+/** Collects the effects of every part of a producer's session. */
 export class ProducerOutput<Ticket> extends StepOutput<PzqProducerEffect<Ticket>, ReturnType<typeof producerCounters>> {
   constructor() {
     super(producerCounters());
   }
 
-  /** The totals, as a copy. */
+  /** A copy of the totals. */
   get totals(): Omit<PzqProducerStats, 'unacknowledged' | 'waiting'> {
     const { sends, stored, aborts, connections, lateAcks, failures, dropped } = this.counters;
     const counts = { sends, stored, aborts, connections, lateAcks };
@@ -45,13 +45,13 @@ export class ProducerOutput<Ticket> extends StepOutput<PzqProducerEffect<Ticket>
     this.effects.push({ kind: 'failed', ticket, code, reason, sends, cause });
   }
 
-  /** A message of this queue was dropped. */
+  /** A message from this queue was dropped. */
   drop(reason: PzqProducerDropReason, endpoint: string): void {
     count(this.counters.dropped, reason);
     this.note(reason, { kind: 'note', note: { code: 'message-dropped', reason, endpoint } });
   }
 
-  /** Reports this each time. */
+  /** Reports this every time. */
   report(note: PzqProducerNote): void {
     this.effects.push({ kind: 'note', note });
   }
@@ -71,13 +71,13 @@ const consumerCounters = () => ({
   dropped: new Map<PzqConsumerDropReason, number>(),
 });
 
-/** Where every part of a consumer's session puts its effects. */
+/** Collects the effects of every part of a consumer's session. */
 export class ConsumerOutput extends StepOutput<PzqConsumerEffect, ReturnType<typeof consumerCounters>> {
   constructor() {
     super(consumerCounters());
   }
 
-  /** The totals, as a copy. */
+  /** A copy of the totals. */
   get totals(): Omit<PzqConsumerStats, 'waiting' | 'unsettled'> {
     const { received, handedOut, acked, nacked, left, extended } = this.counters;
     const { repeated, leasesLost, acksUndeliverable, dropped } = this.counters;
@@ -89,7 +89,7 @@ export class ConsumerOutput extends StepOutput<PzqConsumerEffect, ReturnType<typ
     this.effects.push({ kind: 'send', peer, command: { kind: 'consumer-ack', key, positive } });
   }
 
-  /** A message of a queue was dropped. */
+  /** A message from a queue was dropped. */
   drop(reason: PzqConsumerDropReason): void {
     count(this.counters.dropped, reason);
     this.note(reason, { kind: 'note', note: { code: 'message-dropped', reason } });

@@ -1,4 +1,4 @@
-/** PZQ producer: what its engine is told, what it wants done, what it reports. Rule 23 of docs/protocols/pzq.md. */
+/** PZQ producer: the engine's events, effects and notes. Rule 23 of docs/protocols/pzq.md. */
 import type { PzqBody, PzqMalformedReason, PzqProduce, PzqToProducer } from '@proj/frames/pzq';
 import type { RejectReason } from '@proj/transport';
 
@@ -6,22 +6,22 @@ import type { RejectReason } from '@proj/transport';
 export interface PzqProducerSessionOptions {
   /** Queues, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  /** Most messages sent and not acknowledged, at least 1. */
+  /** Limit of messages sent and not acknowledged, at least 1. */
   readonly window: number;
-  /** While they hold so many bytes, no further one is sent. */
+  /** Limit of their bytes: at the limit, no further message is sent. */
   readonly windowBytes: number;
-  /** Most messages that wait for a full window. */
+  /** Limit of messages waiting for a full window. */
   readonly waitingMax: number;
   /** Silence after which a message is sent again. Milliseconds, at least 1. */
   readonly ackTimeoutMs: number;
-  /** How long a message may be without outcome, its waiting included. Milliseconds; `undefined` for ever. */
+  /** Time limit for a message's outcome, including waiting. Milliseconds; `undefined` for none. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** A message to store. Its `Ticket` comes back with the outcome. */
 export interface PzqOrder<Ticket> {
   readonly ticket: Ticket;
-  /** Not empty, and not that of another message without outcome. */
+  /** Not empty, and different from those of all messages without an outcome. */
   readonly id: Uint8Array;
   readonly headers: readonly Uint8Array[];
   readonly body: PzqBody;
@@ -37,7 +37,7 @@ export type PzqProducerEvent<Ticket> =
   | { readonly kind: 'message'; readonly socket: number; readonly message: PzqToProducer }
   /** A message over the socket's limits was dropped. */
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** The connection ended, a message did not go out, or the socket broke. */
+  /** The connection ended, a message was not delivered, or the socket failed. */
   | { readonly kind: 'lost'; readonly socket: number }
   /** The socket could not be opened. */
   | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
@@ -49,9 +49,9 @@ export type PzqProducerFailure = 'REJECTED' | 'TIMEOUT' | 'QUEUE_FULL' | 'UNREAC
 /** Why a queue's message was dropped. */
 export type PzqProducerDropReason = PzqMalformedReason | RejectReason;
 
-/** Something worth a log line. */
+/** A note for the log. */
 export type PzqProducerNote =
-  /** So many messages were sent again, to this endpoint: after silence, or because their connection ended. */
+  /** This many messages were sent again, to this endpoint: after silence, or because their connection ended. */
   | {
       readonly code: 'messages-resent';
       readonly cause: 'silence' | 'connection-lost';
@@ -59,13 +59,13 @@ export type PzqProducerNote =
       readonly messages: number;
     }
   | { readonly code: 'connection-lost'; readonly endpoint: string }
-  /** A queue's message is no answer. Once per reason and minute. */
+  /** A queue's message is not a valid answer. Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: PzqProducerDropReason; readonly endpoint: string };
 
-/** What a session wants done. */
+/** The session's effects. */
 export type PzqProducerEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
-  /** At once; whatever it has not sent is discarded. */
+  /** At once; unsent messages are discarded. */
   | { readonly kind: 'close'; readonly socket: number }
   | { readonly kind: 'send'; readonly socket: number; readonly ticket: Ticket; readonly command: PzqProduce }
   | { readonly kind: 'stored'; readonly ticket: Ticket }
@@ -80,20 +80,20 @@ export type PzqProducerEffect<Ticket> =
     }
   | { readonly kind: 'note'; readonly note: PzqProducerNote };
 
-/** Counters since construction and gauges of now. */
+/** Counters since construction and current gauges. */
 export interface PzqProducerStats {
   /** Gauge: sent and not acknowledged. */
   readonly unacknowledged: number;
   /** Gauge: waiting for the window. */
   readonly waiting: number;
-  /** Sends, repeated ones included. */
+  /** Sends, including repeated ones. */
   readonly sends: number;
-  /** Messages the queue has stored. */
+  /** Messages stored by the queue. */
   readonly stored: number;
   readonly aborts: number;
   /** Connections opened. */
   readonly connections: number;
-  /** Answers to messages that have their outcome already, as when a message was sent twice. */
+  /** Answers to messages that already have an outcome, for example because they were sent twice. */
   readonly lateAcks: number;
   readonly failures: Readonly<Record<PzqProducerFailure, number>>;
   readonly dropped: Readonly<Partial<Record<PzqProducerDropReason, number>>>;

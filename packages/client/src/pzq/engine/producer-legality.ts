@@ -1,13 +1,16 @@
-/** PZQ producer: what an event means for a message, in each of its states. Rule 23 of docs/protocols/pzq.md. */
+/** PZQ producer: what an event means for a message in each state. Rule 23 of docs/protocols/pzq.md. */
 import type { Legality } from '@proj/transport/engine';
 
-/** Where a message is: waiting for the window; sent and not acknowledged; ended, or never ours. */
+/** The state of a message: waiting for the window; sent and not acknowledged; ended, or unknown. */
 export type MessageState = 'waiting' | 'sent' | 'over';
 
-/** What befalls a message. `refused` is the queue's no, `unreachable` that no endpoint can be opened, `timeout` the end of `timeoutMs`. */
+/**
+ * What happens to a message. `refused` is the queue's no, `unreachable` means that no endpoint can be opened, `timeout` is the end of
+ * `timeoutMs`.
+ */
 export type MessageEvent = 'stored' | 'refused' | 'abort' | 'timeout' | 'unreachable' | 'close';
 
-/** `accept`: it has its good outcome, or its caller has given up. `late`: count it. */
+/** `accept`: it has succeeded, or its caller has given up. `late`: count it. */
 type Verdict = 'accept' | 'fail' | 'late' | 'ignore';
 
 /** Which event is legal in which state. */
@@ -38,7 +41,7 @@ export const LEGALITY: Legality<MessageState, MessageEvent, Verdict> = {
   },
 };
 
-/** What the session does by itself. */
+/** Transitions that the session makes itself. */
 export const MOVES = [
   ['waiting', 'the window has room', 'sent'],
   ['sent', 'silence or a lost connection, sent again', 'sent'],

@@ -1,6 +1,6 @@
 /**
- * PZQ producer, the engine: a window of messages, each sent until it is acknowledged. Rule 23 of docs/protocols/pzq.md. What an event means for
- * a message is decided by `producer-legality.ts`, which queue messages go to by `queue-connection.ts`.
+ * PZQ producer, the engine: a window of messages, each sent until it is acknowledged. Rule 23 of docs/protocols/pzq.md. `producer-legality.ts`
+ * decides what an event means for a message, `queue-connection.ts` which queue messages go to.
  */
 import type { PzqToProducer } from '@proj/frames/pzq';
 import type { Engine, TimerEvent } from '@proj/transport';
@@ -18,18 +18,18 @@ import { Message, MessageWindow } from './producer-state.js';
 import { QueueConnection } from './queue-connection.js';
 
 /**
- * The engine of a producer. One connection at a time; messages leave in the order they came and stay until they are answered.
+ * The engine of a producer. One connection at a time; messages are sent in order and kept until answered.
  *
- * A message unanswered for `ackTimeoutMs` is sent again under the same id: on the same connection while others are answered
- * there; otherwise on a new one, to the next endpoint, together with all unanswered messages, in the old order. A connection that
- * ends has the same effect, after a pause that grows each time. A step costs O(1), except for a new connection, which costs O(window).
+ * A message unanswered for `ackTimeoutMs` is sent again under the same id: on the same connection while others are answered there; otherwise on
+ * a new one, to the next endpoint, together with all unanswered messages, in the old order. A connection that ends has the same effect, after a
+ * pause that grows each time. A step costs O(1), except for a new connection, which costs O(window).
  */
 export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticket>, PzqProducerEffect<Ticket>> {
   readonly #options: PzqProducerSessionOptions;
   readonly #out = new ProducerOutput<Ticket>();
   readonly #messages: MessageWindow<Ticket>;
   readonly #connection: QueueConnection;
-  /** The present silence was excused once already. */
+  /** The current silence was already excused once. */
   #isExcused = false;
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
     return Math.min(this.#connection.socket === undefined ? this.#connection.deadline : silence, end);
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): PzqProducerStats {
     const { sent: unacknowledged, waiting } = this.#messages;
     return { unacknowledged, waiting, ...this.#out.totals };
@@ -145,7 +145,7 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
   #onTimer(lateMs: number): void {
     const { now } = this.#out;
     if (lateMs > 0 && !this.#isExcused) {
-      // Answers may lie unread in the socket: docs/adr/0004.
+      // Answers may be unread in the socket: docs/adr/0004.
       this.#isExcused = true;
       this.#messages.postpone(lateMs, now);
     }
@@ -173,7 +173,7 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
     this.#reportResent('silence', messages);
   }
 
-  /** Sends as much as there is room for; connects first if need be. */
+  /** Sends as much as there is room for; connects first if necessary. */
   #feed(): void {
     if (this.#messages.size === 0) this.#connection.rest();
     else if (this.#connection.socket !== undefined || this.#reconnect())
@@ -185,7 +185,7 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
         this.#transmit(message);
   }
 
-  /** Opens a connection and sends on it what was sent on an earlier one; false while it is too early for that. */
+  /** Opens a connection and resends on it what was sent on an earlier one; false while it is too early for that. */
   #reconnect(): boolean {
     if (!this.#connection.open()) return false;
     this.#isExcused = false;

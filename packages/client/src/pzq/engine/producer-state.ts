@@ -1,16 +1,16 @@
-/** PZQ producer: the messages without outcome, and the window of those that are sent. */
+/** PZQ producer: the messages without an outcome, and the window of those that are sent. */
 import { latin1 } from '@proj/frames';
 import type { PzqProduce } from '@proj/frames/pzq';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { PzqOrder, PzqProducerSessionOptions } from './producer-events.js';
 import type { MessageState } from './producer-legality.js';
 
-/** A message without outcome. */
+/** A message without an outcome. */
 export class Message<Ticket> {
   readonly order: PzqOrder<Ticket>;
   readonly key: string;
   readonly command: PzqProduce;
-  /** Its place among those that wait, then among those that are sent. */
+  /** Its place among the waiting, then among the sent messages. */
   readonly place = new Deadline<Message<Ticket>>(this);
   readonly end = new Deadline<Message<Ticket>>(this);
   sends = 0;
@@ -27,7 +27,7 @@ export class Message<Ticket> {
   }
 }
 
-/** All messages without outcome, in order, within the window's bounds. Each call costs O(1), except for listings. */
+/** All messages without an outcome, in order, within the window's limits. Each call costs O(1), except for listings. */
 export class MessageWindow<Ticket> {
   readonly #options: PzqProducerSessionOptions;
   /** By id, as Latin-1. */
@@ -45,7 +45,7 @@ export class MessageWindow<Ticket> {
     this.#ends = options.timeoutMs === undefined ? undefined : new DeadlineList(options.timeoutMs);
   }
 
-  /** When the oldest sent message has been silent for too long, and when the time of a message is over. */
+  /** When the oldest sent message has been silent for too long, or the time of a message is over. */
   get deadlines(): { readonly silence: number; readonly end: number } {
     return { silence: this.#sent.deadline, end: this.#ends?.deadline ?? Infinity };
   }
@@ -66,7 +66,7 @@ export class MessageWindow<Ticket> {
     return this.#messages.size >= this.#options.window + this.#options.waitingMax;
   }
 
-  /** Whether a further message may be sent. */
+  /** Whether another message may be sent. */
   get hasRoom(): boolean {
     const { window, windowBytes } = this.#options;
     return this.#sent.size === 0 || (this.#sent.size < window && this.#sentBytes < windowBytes);
@@ -80,7 +80,7 @@ export class MessageWindow<Ticket> {
     return [...this.#messages.values()];
   }
 
-  /** Those that are sent, in the order of their last sends. */
+  /** The sent messages, in the order of their last sends. */
   unacknowledged(): Message<Ticket>[] {
     return [...this.#sent.values()];
   }
@@ -91,19 +91,19 @@ export class MessageWindow<Ticket> {
     this.#ends?.renew(message.end, now);
   }
 
-  /** The next one that waits, if the window has room. The caller sends it. */
+  /** The next waiting message, if the window has room. The caller sends it. */
   takeWaiting(now: number): Message<Ticket> | undefined {
     const message = this.hasRoom ? this.#waiting.takeDue(now) : undefined;
     if (message !== undefined) this.#sentBytes += message.order.bytes;
     return message;
   }
 
-  /** One that has been silent for too long. The caller sends it again. */
+  /** A message that has been silent for too long. The caller sends it again. */
   takeSilent(now: number): Message<Ticket> | undefined {
     return this.#sent.takeDue(now);
   }
 
-  /** One whose time is over. The caller ends it. */
+  /** A message whose time is over. The caller ends it. */
   takeEnded(now: number): Message<Ticket> | undefined {
     return this.#ends?.takeDue(now);
   }
@@ -122,7 +122,7 @@ export class MessageWindow<Ticket> {
     this.#sent.remove(message.place);
   }
 
-  /** Our own process was busy for `lateMs`, so nobody is late yet; by no more than a timeout, or a busy process would wait for ever. */
+  /** Our process was busy for `lateMs`, so answers may not be late. Limited to one timeout, or a busy process would wait for ever. */
   postpone(lateMs: number, now: number): void {
     const credit = Math.min(lateMs, this.#options.ackTimeoutMs);
     this.#sent.postpone(credit, now);

@@ -1,4 +1,4 @@
-/** PZQ producer: the one connection; when it is opened, when it is given up, to which queue it goes next. Rule 23 of docs/protocols/pzq.md. */
+/** PZQ producer: the one connection: when it is opened, when it is given up, and which queue is next. Rule 23 of docs/protocols/pzq.md. */
 import { Backoff } from '@proj/heartbeat';
 import type { ProducerOutput } from './output.js';
 import type { PzqProducerSessionOptions } from './producer-events.js';
@@ -8,20 +8,20 @@ export type LeaveCause = 'silence' | 'connection-lost';
 
 const RECONNECT = { minMs: 100, maxMs: 5000, minUptimeMs: 1000 };
 
-/** At most one socket at a time. Each further one goes to the next endpoint, after a lost connection with a back-off. */
+/** At most one socket at a time. Each new one goes to the next endpoint; after a lost connection, with a back-off. */
 export class QueueConnection {
   readonly #endpoints: readonly string[];
   readonly #out: ProducerOutput<unknown>;
   readonly #backoff: Backoff;
   #socket: number | undefined;
-  /** When it last brought an answer; before that, when it was opened. */
+  /** When its last answer arrived; before that, when it was opened. */
   #heardAt = 0;
   /** When to connect again; `Infinity` while connected or while there is nothing to send. */
   #openAt = Infinity;
   #pausedUntil = -Infinity;
   #endpoint = 0;
   #cause: LeaveCause = 'silence';
-  /** Endpoints that could not be opened at all, one after another. */
+  /** Consecutive endpoints that could not be opened at all. */
   #refusals = 0;
 
   constructor(options: PzqProducerSessionOptions, out: ProducerOutput<unknown>, random: () => number) {
@@ -30,12 +30,12 @@ export class QueueConnection {
     this.#backoff = new Backoff(RECONNECT, random);
   }
 
-  /** Its number; `undefined` while there is none. */
+  /** Its number; `undefined` if there is none. */
   get socket(): number | undefined {
     return this.#socket;
   }
 
-  /** The queue it goes to, or would. */
+  /** The current or next queue. */
   get endpoint(): string {
     return this.#endpoints[this.#endpoint] as string;
   }
@@ -45,12 +45,12 @@ export class QueueConnection {
     return this.#cause;
   }
 
-  /** When it is to be opened. */
+  /** When it must be opened. */
   get deadline(): number {
     return this.#openAt;
   }
 
-  /** Opens it, if it is not too early for that; true if it is open then. */
+  /** Opens it, if it is not too early; true if it is open then. */
   open(): boolean {
     if (this.#out.now < this.#pausedUntil) {
       this.#openAt = this.#pausedUntil;
@@ -63,7 +63,7 @@ export class QueueConnection {
     return true;
   }
 
-  /** Nobody needs a connection for now. */
+  /** No connection is needed for now. */
   rest(): void {
     this.#openAt = Infinity;
   }
@@ -75,7 +75,7 @@ export class QueueConnection {
     this.#backoff.up(this.#out.now);
   }
 
-  /** Whether nothing at all has come for so long. */
+  /** Whether nothing at all has arrived for this long. */
   isSilent(ms: number): boolean {
     return this.#out.now - this.#heardAt >= ms;
   }
@@ -87,7 +87,7 @@ export class QueueConnection {
     this.leave('connection-lost');
   }
 
-  /** It could not be opened. True when no endpoint can be: waiting does not help then, the fault is ours. */
+  /** It could not be opened. True if no endpoint can be: waiting does not help then, the fault is ours. */
   refused(): boolean {
     this.leave('connection-lost');
     if (++this.#refusals < this.#endpoints.length) return false;

@@ -129,7 +129,7 @@ describe('a queue that is looked after', () => {
     await expect(storeIn(from).open()).rejects.toMatchObject({ code: 'CORRUPT' });
     const check = await checkQueue(from);
     expect(check.readable).toEqual(readable);
-    expect(check.damages[0]).toMatch(/^page \d+ of table \w+ has an entry that is not what was written$/);
+    expect(check.damages[0]).toMatch(/^page \d+ of table \w+ has an entry that does not match its checksum$/);
     expect(check.damages.at(-1)).toMatch(/^\d of \d (messages|dead letters) can be read$/);
     expect(await salvageQueue(from, to)).toEqual(check);
     const { counts } = await storeIn(to).open();
@@ -160,7 +160,7 @@ describe('a queue that is looked after', () => {
     await filled();
     await expect(checkQueue(to)).rejects.toThrow(`${to} has no queue.mdb to read (ENOENT)`);
     await storeIn(to).open();
-    await expect(salvageQueue(from, to)).rejects.toThrow(`${to} has a queue.mdb already: name a new folder`);
+    await expect(salvageQueue(from, to)).rejects.toThrow(`${to} already has a queue.mdb: choose a new folder`);
   });
 });
 

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a router and a dealer whose listeners write down what they hear. */
+/** Shared by the tests of this folder: a router and a dealer whose listeners record what they get. */
 import type { Peer, PortListener, PortOptions, SocketPort } from '../../port.js';
 import { ROUTER_PEER } from '../../port.js';
 import type { VirtualTransport } from '../transport.js';
@@ -15,7 +15,7 @@ function text(message: readonly Uint8Array[]): string {
   return message.map((frame) => new TextDecoder().decode(frame)).join('|');
 }
 
-/** A listener that keeps a line per call, and the peers in the order they were first heard of. */
+/** A listener that records a line per call, and the peers in the order they first appeared. */
 export class PortRecorder implements PortListener {
   readonly lines: string[] = [];
   readonly peers: Peer[] = [];
@@ -47,7 +47,7 @@ export class PortRecorder implements PortListener {
   }
 }
 
-/** A socket and what its listener heard. */
+/** A socket and its listener's record. */
 export interface VirtualTestPeer extends PortRecorder {
   readonly port: SocketPort;
 }
@@ -77,9 +77,9 @@ export function say(from: VirtualTestPeer, ...texts: string[]): void {
   for (const item of texts) from.port.send(ROUTER_PEER, frames(item));
 }
 
-/** Sends one message per text, from a router to the peer it heard of last. */
+/** Sends one message per text from a router to its latest peer. */
 export function answer(from: VirtualTestPeer, ...texts: string[]): void {
   const peer = from.peers.at(-1);
-  if (peer === undefined) throw new Error('nobody has spoken yet');
+  if (peer === undefined) throw new Error('no peer has sent a message yet');
   for (const item of texts) from.port.send(peer, frames(item));
 }

@@ -1,4 +1,4 @@
-/** A socket whose every answer the test gives: what libzmq does rarely, this does on demand. */
+/** A socket whose answers the test controls: what libzmq does rarely, this does on demand. */
 import { ManualClock } from '@proj/heartbeat';
 import type { MemoryBudget } from '../../memory-budget.js';
 import type { Peer, PortListener } from '../../port.js';
@@ -31,28 +31,28 @@ export function textOf(frames: readonly Uint8Array[], separator = ','): string {
 export class FakeSocket {
   linger = -1;
   closed = false;
-  /** Where `bind` says that it is bound. */
+  /** The endpoint that `bind` reports. */
   lastEndpoint = '';
-  /** Messages given to `send`, as the very objects. */
+  /** Messages given to `send`, as the same objects. */
   readonly sent: (readonly Uint8Array[])[] = [];
-  /** Thrown by the next `send` in the call itself. */
+  /** Thrown synchronously by the next `send`. */
   throwOnSend: Error | undefined;
-  /** When set, `receive` answers with it at once, for ever. */
+  /** If set, `receive` returns it at once, for ever. */
   endless: (() => Buffer[]) | undefined;
   receives = 0;
-  /** When set, a closed socket is let go of only by {@link letGo}. */
+  /** If set, a closed socket is released only by {@link letGo}. */
   lingers = false;
   readonly #over = deferred<undefined>();
   readonly #sending: Deferred<void>[] = [];
   #receiving: Deferred<Buffer[]> | undefined;
 
-  /** None, until libzmq is done with it. */
+  /** None, until libzmq has finished with it. */
   get events(): AsyncIterable<never> {
     const end = this.#over.promise.then(() => ({ done: true, value: undefined }) as const);
     return { [Symbol.asyncIterator]: () => ({ next: () => end }) };
   }
 
-  /** libzmq is done with it. */
+  /** libzmq has finished with it. */
   letGo(): void {
     this.#over.resolve(undefined);
   }
@@ -84,7 +84,7 @@ export class FakeSocket {
     if (!this.lingers) this.letGo();
   }
 
-  /** Ends the oldest `send` under way and lets the port take note. */
+  /** Completes the oldest `send` under way and lets the port notice. */
   async settleSend(code?: string): Promise<void> {
     const sending = this.#sending.shift();
     if (code === undefined) sending?.resolve();
@@ -112,7 +112,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A listener that writes one line per call. */
+/** A listener that records one line per call. */
 export class Journal implements PortListener {
   readonly lines: string[] = [];
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
@@ -139,7 +139,7 @@ export class Journal implements PortListener {
   }
 }
 
-/** The notice of lost connections that {@link fakePort} listens for. */
+/** The notice of lost connections that {@link fakePort} expects. */
 export const NOTICE = Buffer.from('0123456789abcdef');
 
 /** A started router port on a fake socket. */
