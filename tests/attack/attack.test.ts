@@ -1,4 +1,4 @@
-/** Every attack in its small size, one after the other, on programs that live through all of them: `npm run attack` has the full size. */
+/** Every attack in its small size, one after the other, on programs that survive all of them: `npm run attack` runs the full size. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSPORT } from '../transport.js';
 import { protocolOf } from './attack.js';
@@ -8,20 +8,20 @@ import { bundle } from './bundle.mjs';
 import { APPS, Attacker, Others, Target } from './cast.js';
 
 const MIB = 2 ** 20;
-/** So slow that a busy machine can follow. */
+/** Slow enough for a busy machine. */
 const PACE = { everyMs: 50, openMax: 10 };
-/** What all small attacks together may add to an idle program, libzmq's buffers included. */
+/** What all small attacks together may add to an idle program, including libzmq's buffers. */
 const GROWTH_MAX = 300 * MIB;
 
 describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags; variant?: Variant }>([
   { program: 'proj-broker', protocols: ['mdp', 'nfp', 'emqp', 'ppp'], ownFlags: {} },
   { program: 'proj-broker with CURVE', protocols: ['mdp'], ownFlags: {}, variant: 'encrypted' },
   { program: 'proj-broker whose log nobody reads', protocols: ['mdp'], ownFlags: {}, variant: 'unread' },
-  // libzmq holds none of its attacks.
+  // libzmq withstands none of its attacks.
   ...(TRANSPORT === 'zmtp'
     ? [{ program: 'proj-broker with 256 MiB', protocols: ['mdp' as const], ownFlags: {}, variant: 'small' as const }]
     : []),
-  // What consumers took and never acknowledge comes back soon, so that the end has not to wait for it.
+  // Messages that consumers took but never acknowledge come back soon, so that the end need not wait for them.
   { program: 'proj-queue', protocols: ['pzq'], ownFlags: { 'ack-timeout-ms': 1000 } },
 ])('$program under attack', ({ protocols, ownFlags, variant }) => {
   const attacks = ATTACKS.filter(
@@ -63,7 +63,7 @@ describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags
     for (const end of ends.reverse()) await end();
   });
 
-  /** Resolves when everybody has been answered again, with what was lost since the last time. */
+  /** Resolves when every client has been answered again, with what was lost since the last time. */
   async function lost(): Promise<readonly string[]> {
     const why: string[] = [];
     const silent = new Set(protocols);
@@ -82,7 +82,7 @@ describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags
     expect([...facts, ...(await alive(lost()))]).toEqual([]);
   });
 
-  it('after all of them memory is where it may be, and the program ends as it should', async () => {
+  it('after all attacks, memory is within its bound, and the program ends normally', async () => {
     expect((target.memory()?.peak ?? 0) - idleBytes).toBeLessThan(GROWTH_MAX);
     target.end();
     target.process.kill('SIGTERM');

@@ -1,11 +1,11 @@
-/** What an attack is, and what it has to hand. */
+/** What an attack is, and what it can use. */
 import type { Keyring } from './keyring.js';
 import type { AttackingPeer, RawPeerOptions } from './raw-peer.js';
 
-/** Who is served meanwhile, and by which program. */
+/** The honest clients during the attack, and the program that serves them. */
 export type Protocol = 'mdp' | 'nfp' | 'emqp' | 'ppp' | 'pzq';
 
-/** An endpoint by the name that the program's line `listening` has for it. */
+/** An endpoint, by its name in the program's log line `listening`. */
 export type Port =
   | 'mdp'
   | 'nfp'
@@ -25,24 +25,27 @@ export type Port =
 export type Flags = Readonly<Record<string, string | number | true>>;
 
 /**
- * Programs that are not as by default: `encrypted` has CURVE and a list of keys, `unread` logs all it can into a pipe that nobody reads,
- * `small` has a budget of memory that one attack can use up.
+ * Programs with other settings than the defaults: `encrypted` has CURVE and a list of keys, `unread` logs as much as possible into a
+ * pipe that nobody reads, `small` has a memory budget that one attack can use up.
  */
 export type Variant = 'encrypted' | 'unread' | 'small';
 
-/** One way to hurt others. */
+/** One way to harm others. */
 export interface Attack {
-  /** Such as `mdp/ready-and-disconnect`: the protocol of those who are served meanwhile, and a few words. */
+  /** Such as `mdp/ready-and-disconnect`: the protocol of the honest clients, and a few words. */
   readonly name: `${Protocol}/${string}`;
   /** What the attacker does, for the table. */
   readonly does: string;
-  /** Flags of the program beside its ports, which are its defaults otherwise. */
+  /** Flags of the program besides its ports; everything else has its default. */
   readonly flags?: Flags;
-  /** The program that it needs; none is that of all others. */
+  /** The program that it needs; by default the same one as most attacks. */
   readonly variant?: Variant;
-  /** Why libzmq does not hold it, if it does not: then it is run on it only when asked for by its name. */
+  /** Why libzmq does not withstand it, if it does not: then it runs on libzmq only if named in full. */
   readonly onZmq?: string;
-  /** How long what it leaves behind lives by the program's own options, in milliseconds; memory can come back only then. */
+  /**
+   * How long, by the program's own options, the effects of the attack last, in milliseconds; memory can shrink only after
+   * that.
+   */
   readonly leavesMs?: number;
   run(stage: Stage): Promise<void>;
 }
@@ -51,33 +54,33 @@ export interface Attack {
 export interface Stage {
   /** The first of two sizes in `npm test`, the second in `npm run attack`. */
   size(small: number, full: number): number;
-  /** True from when the attack must end: connections are gone, and what is begun is not gone on with. */
+  /** True once the attack must end: connections are gone, and nothing that was started continues. */
   readonly isOver: boolean;
-  /** Rounds of an attack: in `npm test` so many, in `npm run attack` as many as there is time for. Others have their turn in between. */
+  /** Rounds of an attack: in `npm test` this many, in `npm run attack` as many as fit into the time. Other work runs in between. */
   rounds(small: number): AsyncGenerator<number>;
   /**
-   * All of them say what `make` gives, over and over, each as fast as it is read: in `npm test` so often together. Who is not read any more
-   * holds up none of the others.
+   * All of them send what `make` returns, again and again, each as fast as it is read: in `npm test` this many messages together. A peer
+   * that is no longer read does not hold up the others.
    */
   flood(peers: readonly AttackingPeer[], small: number, make: (round: number) => Uint8Array): Promise<void>;
-  /** Keeps up what has been built, in `npm run attack` for as long as there is time. */
+  /** Keeps connections open, in `npm run attack` until the time is over. */
   hold(): Promise<void>;
-  /** Resolves after so long, or when the attack must end. */
+  /** Resolves after this time, or when the attack must end. */
   pause(ms: number): Promise<void>;
-  /** What the broker shares with everybody; beside it lies a `secret.txt`. */
+  /** The folder that the broker shares; a `secret.txt` lies beside it. */
   readonly folder: string;
-  /** Of the variant `encrypted`: the keys that there are, and who may come in. */
+  /** For the variant `encrypted`: the keys, and which of them are admitted. */
   readonly keyring: Keyring;
   /** Every endpoint of the program. */
   readonly ports: readonly Port[];
   endpoint(port: Port): string;
   open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer>;
   openMany(count: number, port: Port, options?: RawPeerOptions): Promise<AttackingPeer[]>;
-  /** Says that a promise was broken, other than to those who are served. */
+  /** Reports a broken promise, other than those to honest clients. */
   broken(fact: string): void;
 }
 
-/** Those who are served meanwhile. */
+/** The honest clients during the attack. */
 export function protocolOf({ name }: Pick<Attack, 'name'>): Protocol {
   return name.slice(0, name.indexOf('/')) as Protocol;
 }

@@ -1,20 +1,20 @@
-/** A process that attacks: one attack after the other, as it is told on standard input. */
+/** A process that runs one attack after the other, as told on standard input. */
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Port } from './attack.js';
 import { ATTACKS } from './attacks.js';
 import { RealStage } from './staging.js';
 
-/** Commands of a line each. */
+/** Commands, one per line. */
 interface Order {
   readonly attack: string;
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
   readonly folder: string;
-  /** None: the small size. */
+  /** Absent for the small size. */
   readonly fullMs?: number;
 }
 
-/** The attacker's own hunger for a core is not what is measured. */
+/** The attacker's own CPU use is not what we measure. */
 const NICE = 10;
 
 const say = (msg: string, fields: object): void => {
@@ -23,7 +23,7 @@ const say = (msg: string, fields: object): void => {
 
 async function obey({ attack: name, endpoints, folder, fullMs }: Order): Promise<void> {
   const attack = ATTACKS.find((one) => one.name === name);
-  if (attack === undefined) throw new Error(`no attack ${name}`);
+  if (attack === undefined) throw new Error(`there is no attack ${name}`);
   const stage = new RealStage({ endpoints, folder, fullMs });
   await stage.play((given) => attack.run(given));
   say('attacked', { attack: name, facts: [...stage.facts] });
@@ -32,5 +32,5 @@ async function obey({ attack: name, endpoints, folder, fullMs }: Order): Promise
 setPriority(NICE);
 say('ready', {});
 for await (const line of createInterface(process.stdin)) await obey(JSON.parse(line) as Order);
-// What an attack has left behind must not keep us.
+// Leftovers of an attack must not keep this process alive.
 process.exit();

@@ -1,4 +1,4 @@
-/** All attacks there are, in the order of the table. */
+/** All attacks, in the order of the table. */
 import type { Attack } from './attack.js';
 import { EMQP } from './rows/emqp.js';
 import { MDP } from './rows/mdp.js';

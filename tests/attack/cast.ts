@@ -1,4 +1,4 @@
-/** The three of an attack as processes: the program, those who are served by it, and the attacker. */
+/** The three processes of an attack: the program, the honest clients, and the attacker. */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,21 +24,21 @@ const BROKER_PORTS = [
   'ppp-backend',
 ] as const;
 const QUEUE_PORTS = ['receive', 'send', 'monitor'] as const;
-/** Where the programs are, seen from these sources. */
+/** Where the programs are, relative to these sources. */
 export const APPS = new URL('../../apps/', import.meta.url);
 const KIB = 1024;
 
-/** Resident memory of a process in bytes: now, and the most it ever had. */
+/** Resident memory of a process in bytes: now, and its peak. */
 export interface Memory {
   readonly now: number;
   readonly peak: number;
 }
 
-/** A program under attack, with a folder of its own: what it shares in `shared`, and beside it what it must not. */
+/** A program under attack, with its own folder: what it shares is in `shared`, what it must not share is beside it. */
 export class Target implements AsyncDisposable {
   readonly endpoints: Endpoints;
   readonly process: PeerProcess;
-  /** Of the variant `encrypted`. */
+  /** For the variant `encrypted`. */
   readonly keys: string | undefined;
   readonly #variant: Variant | undefined;
   readonly #folder: string;
@@ -51,7 +51,10 @@ export class Target implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Starts the program of a protocol with its defaults, but at free ports. Resolves when it listens. `apps` is their folder. */
+  /**
+   * Starts the program of a protocol with its defaults, but on free ports. Resolves when it listens. `apps` is the folder of the
+   * programs.
+   */
   static async start(
     apps: URL,
     protocol: Protocol,
@@ -91,22 +94,22 @@ export class Target implements AsyncDisposable {
     return new Target(process_, endpoints, folder, variant);
   }
 
-  /** From here on nobody reads the log of the variant `unread`. */
+  /** From here on, nobody reads the log of the variant `unread`. */
   begin(): void {
     if (this.#variant === 'unread') this.process.pauseOutput();
   }
 
-  /** The log is read again, or nobody would see the program end. */
+  /** The log is read again; otherwise the end of the program would not be noticed. */
   end(): void {
     this.process.resumeOutput();
   }
 
-  /** The folder that everybody may read. */
+  /** The shared folder. */
   get shared(): string {
     return join(this.#folder, 'shared');
   }
 
-  /** What the system says of it; `undefined` when it is gone. */
+  /** What the system reports about it; `undefined` once it is gone. */
   memory(): Memory | undefined {
     try {
       const status = readFileSync(`/proc/${this.process.pid}/status`, 'utf8');
@@ -124,21 +127,23 @@ export class Target implements AsyncDisposable {
   }
 }
 
-/** Those who are served: asks them what they have noted. */
+/** The honest clients: asks them what they have recorded. */
 export class Others implements AsyncDisposable {
   readonly process: PeerProcess;
 
-  /** `programs` is the folder of the bundled ones. */
+  /** `programs` is the folder of the bundled programs. */
   constructor(programs: string, plan: HonestPlan) {
     this.process = node(programs, 'honest', [JSON.stringify(plan)]);
   }
 
-  /** Resolves when everybody has been served once. */
+  /** Resolves when every client has been served once. */
   async ready(): Promise<void> {
     await this.process.line('ready');
   }
 
-  /** What was noted since the last time; with `end` nobody asks any more, and everything is answered or lost before. */
+  /**
+   * What was recorded since the last time; with `end`, clients stop asking, and everything is answered or lost first.
+   */
   async notes(end = false): Promise<AllNotes> {
     const said = this.process.next('notes');
     this.process.tell({ end });
@@ -176,7 +181,7 @@ export class Attacker implements AsyncDisposable {
     this.process = node(programs, 'attacker', []);
   }
 
-  /** Runs an attack to its end: for so long, or in its small size. Resolves with the promises that it saw broken. */
+  /** Runs an attack to its end: for this long, or in its small size. Resolves with the broken promises that it saw. */
   async run(attack: string, { endpoints, shared: folder }: Target, fullMs?: number): Promise<readonly string[]> {
     const said = this.process.next('attacked', { attack });
     this.process.tell({ attack, endpoints, folder, fullMs });

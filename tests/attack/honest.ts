@@ -1,4 +1,4 @@
-/** A process of those who are served. Its plan is its argument; each line on standard input asks what was noted since the last one. */
+/** A process of honest clients. Its plan is its argument; each line on standard input asks what was recorded since the last one. */
 import { createInterface } from 'node:readline';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
@@ -13,23 +13,23 @@ import type { Honest, Notes } from './honest/probe.js';
 import { pzq } from './honest/pzq.js';
 import { Keyring } from './keyring.js';
 
-/** Who is to be served, where, over what, and how often each of them asks. */
+/** Which clients to run, against which endpoints and transport, and how often each of them asks. */
 export interface HonestPlan {
   readonly protocols: readonly Protocol[];
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
   readonly transport: 'zmtp' | 'zmq';
   readonly everyMs: number;
-  /** Questions of each that may be open: beyond that it asks nothing until one is answered. */
+  /** How many requests each client may have open: at that limit it waits for an answer before it asks again. */
   readonly openMax: number;
-  /** How long they ask as fast as it goes before. */
+  /** How long they first ask as fast as possible. */
   readonly warmUpMs: number;
-  /** Folder of a {@link Keyring}, where the program has CURVE. */
+  /** Folder of a {@link Keyring}, if the program has CURVE. */
   readonly keys?: string | undefined;
-  /** Port of a ruler, if there is one: asked at the same pace, and noted as `ruler`. */
+  /** Port of a ruler, if there is one: asked at the same pace, and recorded as `ruler`. */
   readonly rulerPort?: number;
 }
 
-/** What each protocol's people have noted. */
+/** What the clients of each protocol have recorded. */
 export type AllNotes = Readonly<Partial<Record<Protocol | 'ruler', Notes>>>;
 
 const KINDS: Readonly<Record<Protocol, () => Honest>> = { mdp, nfp, emqp, ppp, pzq };

@@ -35,16 +35,16 @@ it.each<[string, Partial<Result>]>([
   ['exit', { exit: 'SIGABRT' }],
   ['exit', { exitMs: 3001 }],
   ['it read a secret', { facts: ['it read a secret'] }],
-])('a bound that is missed is named: %s, %o', (name, bad) => {
+])('a missed bound is named: %s, %o', (name, bad) => {
   expect(missed({ ...GOOD, ...bad }, { memoryMax: 100 })).toEqual([name]);
 });
 
-it('a machine that is slow for everybody excuses a program', () => {
+it('a machine that is slow for every program excuses a program', () => {
   const slow = { ...GOOD, p99Ms: 320, machineP99Ms: 100 };
   expect(missed(slow)).toEqual([]);
   expect([GOOD, slow, { ...slow, p99Ms: 321 }].map(isUnproven)).toEqual([false, true, false]);
 });
 
-it.each(['before', 'peak', 'after'] as const)('memory that could not be measured is a miss: %s', (moment) => {
+it.each(['before', 'peak', 'after'] as const)('memory that could not be measured counts as a miss: %s', (moment) => {
   expect(missed({ ...GOOD, rss: { ...GOOD.rss, [moment]: Number.NaN } }, { memoryMax: 100 })).not.toEqual([]);
 });

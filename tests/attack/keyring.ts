@@ -1,17 +1,17 @@
-/** Keys in a folder: those of a program, of those who are served by it, and of the attacker, whose key may be taken off the list. */
+/** Keys in a folder: those of a program, of the honest clients, and of the attacker, whose key may be removed from the list. */
 import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateCurveKeys, readPublicKey, readSecretCertificate, writeCertificate } from '@proj/transport/curve';
 import type { ClientCurve } from '@proj/transport/curve';
 import type { Flags } from './attack.js';
 
-/** What is listed: everybody, or all but the attacker. */
+/** Which keys are listed: all, or all except the attacker's. */
 type List = 'all' | 'honest';
 
-/** How a list takes the place of another: a link is put in the place of a link, or a folder in that of a folder. */
+/** How one list replaces another: by a link in place of a link, or by a folder in place of a folder. */
 export type Swap = 'link' | 'folder';
 
-/** See above. All are known by the folder that they lie in, also to other processes. */
+/** See above. The folder gives all keys, also to other processes. */
 export class Keyring {
   readonly folder: string;
   #swaps = 0;
@@ -20,7 +20,7 @@ export class Keyring {
     this.folder = folder;
   }
 
-  /** Makes all keys. */
+  /** Creates all keys. */
   static async make(folder: string): Promise<Keyring> {
     const ring = new Keyring(folder);
     await mkdir(folder);
@@ -34,7 +34,7 @@ export class Keyring {
     return ring;
   }
 
-  /** Of the program. */
+  /** The program's keys. */
   get flags(): Flags {
     return { 'curve-secret-key': join(this.folder, 'program.key_secret'), 'authorized-keys': this.#list };
   }
@@ -47,12 +47,12 @@ export class Keyring {
     };
   }
 
-  /** Puts another list where the program looks. */
+  /** Installs another list where the program looks for it. */
   async put(list: List, how: Swap): Promise<void> {
     const next = join(this.folder, `next-${++this.#swaps}`);
     if (how === 'link') {
       await symlink(list, next);
-      // What was put as a folder makes way first, since nothing but a link can replace it in one go.
+      // A folder must be moved away first, since only a link can be replaced in one step.
       await rename(next, this.#list).catch(async () => {
         await this.#moveAway();
         await rename(next, this.#list);

@@ -14,20 +14,20 @@ import { siege } from './siege.js';
 
 const HELP = `npm run attack -- [options] [NAME...]
 
-Attacks the built programs as peers without a key can, in full size, and prints what becomes of memory, of others who are
-served meanwhile, and of the program. Exit code 1 when a bound is missed. Linux only; about half a minute for each attack.
+Attacks the built programs like peers without a key, in full size, and prints the effects on memory, on honest clients
+and on the program. Exit code 1 if a bound is missed. Linux only; about half a minute for each attack.
 
   NAME               an attack, or the beginning of its name, such as mdp; default: all
-  --transport NAME   zmtp or zmq; default: both. What libzmq does not hold runs on it only when named in full
+  --transport NAME   zmtp or zmq; default: both. An attack that libzmq does not withstand runs on it only if named in full
   --seconds N        how long an attack lasts; default 10
-  --after N          seconds in which memory has time to come back; default 30
-  --memory-max N     bytes: given to the programs, and the bound of their memory
-  --list             only tells the names, and what each does
+  --after N          seconds that memory has to shrink again; default 30
+  --memory-max N     bytes: passed to the programs, and the bound of their memory
+  --list             only prints the names, and what each attack does
   --json             prints the results as JSON instead of a table
   --write            also writes docs/ATTACKS.md; rows that were not run stay as they are
 `;
 
-/** What is asked for, or what is wrong with it. */
+/** The parsed command line, or what is wrong with it. */
 function parse(args: readonly string[]) {
   return parseArgs({
     args: [...args],
@@ -51,7 +51,7 @@ function numberOf(name: string, text: string): number {
   return value;
 }
 
-/** Attacks by the beginnings of their names, on one transport. */
+/** Attacks by name prefix, on one transport. */
 function chosen(names: readonly string[], transport: TransportName): Attack[] {
   return ATTACKS.filter(
     ({ name, onZmq }) =>
@@ -69,7 +69,7 @@ export async function main(args: readonly string[], programs: string): Promise<n
     if (values.help) return (console.log(HELP), 0);
     if (values.list) return (ATTACKS.forEach(({ name, does }) => console.log(`${name}: ${does}`)), 0);
     const unknown = names.find((word) => !ATTACKS.some(({ name }) => name.startsWith(word)));
-    if (unknown !== undefined) throw new Error(`no attack begins with ${unknown}; --list tells their names`);
+    if (unknown !== undefined) throw new Error(`no attack begins with ${unknown}; --list prints the names`);
     const memoryMax = values['memory-max'] === undefined ? undefined : numberOf('memory-max', values['memory-max']);
     const plan = {
       apps: pathToFileURL(`${root}/apps/`),
@@ -79,9 +79,10 @@ export async function main(args: readonly string[], programs: string): Promise<n
       afterMs: 1000 * numberOf('after', values.after),
       flags: memoryMax === undefined ? {} : { 'memory-max': memoryMax },
     };
-    if (!existsSync('/proc/self/status')) throw new Error('resident memory is read from /proc, which is not here');
+    if (!existsSync('/proc/self/status'))
+      throw new Error('resident memory is read from /proc, which does not exist here');
     const path = join(root, 'docs/ATTACKS.md');
-    // Row by row: a run of all of them is long, and may be ended.
+    // Row by row, because a full run is long and may be interrupted.
     const keep = (done: readonly Result[]): void => {
       const was = existsSync(path) ? readFileSync(path, 'utf8') : '';
       if (values.write) writeFileSync(path, page(done, { memoryMax }, was, about(plan)));
@@ -97,7 +98,7 @@ export async function main(args: readonly string[], programs: string): Promise<n
 
 function transportsOf(name: string | undefined): readonly TransportName[] {
   if (name === undefined) return ['zmtp', 'zmq'];
-  if (name !== 'zmtp' && name !== 'zmq') throw new Error(`--transport ${name} is neither zmtp nor zmq`);
+  if (name !== 'zmtp' && name !== 'zmq') throw new Error(`--transport ${name}: must be zmtp or zmq`);
   return [name];
 }
 
@@ -126,5 +127,5 @@ async function attackAll(
 
 function about({ attackMs, afterMs }: { readonly attackMs: number; readonly afterMs: number }): string {
   const load = loadavg()[0]?.toFixed(1) ?? '?';
-  return `Measured on ${cpus().length} cores of ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}, at a load of ${load} (on a machine with other work times say little, all else counts); attacks of ${attackMs / 1000} s, memory looked at for up to ${afterMs / 1000} s after.`;
+  return `Measured on ${cpus().length} cores of ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}, at a load of ${load} (if the machine has other work, times mean little; everything else counts); attacks of ${attackMs / 1000} s, memory checked for up to ${afterMs / 1000} s afterwards.`;
 }

@@ -17,7 +17,7 @@ const COLUMNS = [
 
 const TITLES = { zmtp: 'On zmtp, the default', zmq: 'On libzmq (`--transport zmq`)' } as const;
 
-/** Heading of the table, of two lines. */
+/** Heading of the table, two lines. */
 export const HEADING: readonly string[] = [line(COLUMNS), line(COLUMNS.map(() => '---'))];
 
 /** A row of the table. */
@@ -36,7 +36,7 @@ export function rowOf(result: Result, bounds: Bounds): string {
   ]);
 }
 
-/** The page: rows of this run, and for what was not run those of the page as it was. */
+/** The page: rows of this run, and the previous rows for attacks that were not run. */
 export function page(results: readonly Result[], bounds: Bounds, was: string, about: string): string {
   const tables = (['zmtp', 'zmq'] as const).flatMap((transport) => {
     const kept = sectionOf(was, TITLES[transport]);
@@ -45,21 +45,22 @@ export function page(results: readonly Result[], bounds: Bounds, was: string, ab
       if (result !== undefined) return [rowOf(result, bounds)];
       return kept.split('\n').filter((text) => text.startsWith(`| ${name} |`));
     });
-    const leftOut = transport === 'zmq' ? ['', 'Not run, since libzmq does not hold them:', '', ...LEFT_OUT] : [];
+    const leftOut =
+      transport === 'zmq' ? ['', 'Not run, because libzmq does not withstand them:', '', ...LEFT_OUT] : [];
     return [`## ${TITLES[transport]}`, '', ...HEADING, ...rows, ...leftOut, ''];
   });
-  return [...INTRODUCTION, about, '', ...tables, '## What they do', '', ...WHAT, ''].join('\n');
+  return [...INTRODUCTION, about, '', ...tables, '## What the attacks do', '', ...WHAT, ''].join('\n');
 }
 
 const INTRODUCTION = [
   '# Attacks',
   '',
-  'What peers without a key can do to our programs with default options, measured by `npm run attack -- --write`, which writes this page; `npm run attack -- --help` says more.',
-  'Everything is a process of its own on one machine: the program, those who are served by it, and the attacker.',
+  'What peers without a key can do to our programs with default options. `npm run attack -- --write` measures it and writes this page; `npm run attack -- --help` says more.',
+  'The program, its honest clients and the attacker are separate processes on one machine.',
   '',
-  'Bounds: nobody else loses anything; 99 of 100 of their answers come within 3 times the quiet figure, or what a bare echo\ntakes on the same machine meanwhile, and 20 ms; resident memory stays within 1.3 times `--memory-max` beside the idle',
-  'program, and is back within 1.5 times of what it was after 30 s; at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names those that were missed;',
-  '(p99) says that others waited for more than 3 times the quiet figure and 20 ms, and that the machine was as slow for a bare echo.',
+  'Bounds: the honest clients lose nothing; 99 of 100 of their answers come within 3 times the quiet figure, or the time of a\nbare echo on the same machine meanwhile, plus 20 ms; resident memory stays within 1.3 times `--memory-max` plus the idle',
+  'program, and within 30 s returns to 1.5 times its earlier size; at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names missed bounds;',
+  '(p99) means that answers took more than 3 times the quiet figure and 20 ms, but a bare echo was as slow.',
   '',
 ];
 

@@ -1,14 +1,14 @@
-/** One TCP connection of an attacker: writes whatever it is told to, reads if it is told to, minds nothing. */
+/** One TCP connection of an attacker: writes whatever it is told to, reads if told to, and follows no rules. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { GREETING, message, MessageSplitter, ready } from './wire.js';
 
-/** What a connection says of itself before anything else. */
+/** What a connection announces first. */
 export interface RawPeerOptions {
-  /** Default `DEALER`; `none` says nothing at all. */
+  /** Default `DEALER`; `none` announces nothing. */
   readonly type?: 'DEALER' | 'ROUTER' | 'SUB' | 'none';
   readonly identity?: Uint8Array | string;
-  /** Default true. Who does not read lets its side of the connection fill up. */
+  /** Default true. If false, its side of the connection fills up. */
   readonly reads?: boolean;
 }
 
@@ -18,10 +18,10 @@ export class AttackingPeer {
   readonly #reader = new MessageSplitter();
   readonly #waiting = new Set<() => void>();
   #received: Buffer[][] = [];
-  /** Messages that came and nobody asked for are forgotten beyond this many. */
+  /** Unrequested messages beyond this many are dropped. */
   static readonly #KEPT = 10_000;
   isClosed = false;
-  /** Messages that have come. */
+  /** Received messages. */
   heard = 0;
 
   private constructor(socket: Socket, reads: boolean) {
@@ -46,7 +46,7 @@ export class AttackingPeer {
       });
   }
 
-  /** Resolves when the connection stands, or could not be had: then it is closed. */
+  /** Resolves when the connection is open, or has failed and is closed. */
   static async open(endpoint: string, options: RawPeerOptions = {}): Promise<AttackingPeer> {
     const { type = 'DEALER', identity = '', reads = true } = options;
     const { hostname, port } = new URL(endpoint);
@@ -70,43 +70,43 @@ export class AttackingPeer {
     if (!flows) await this.#until(() => this.isClosed || !this.#socket.writableNeedDrain);
   }
 
-  /** As {@link AttackingPeer.write}, one message. */
+  /** Like {@link AttackingPeer.write}, for one message. */
   send(...frames: readonly (Uint8Array | string)[]): Promise<void> {
     return this.write(message(frames));
   }
 
-  /** Resolves when the other side has said READY, too, or the connection is gone. A command before that ends a connection to libzmq. */
+  /** Resolves when the other side has also sent READY, or the connection is gone. libzmq closes a connection that sends a command before that. */
   met(): Promise<void> {
     return this.#until(() => this.isClosed || this.#reader.commands > 0);
   }
 
-  /** The next message; none when the connection is gone. */
+  /** The next message; none once the connection is gone. */
   async next(): Promise<Buffer[] | undefined> {
     await this.#until(() => this.isClosed || this.#received.length > 0);
     return this.#received.shift();
   }
 
-  /** All messages that have come and were not taken. */
+  /** All received messages that were not taken yet. */
   take(): Buffer[][] {
     return this.#received.splice(0);
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Reads what came meanwhile, and goes on. */
+  /** Reads what has arrived meanwhile, and continues. */
   resume(): void {
     this.#socket.resume();
   }
 
-  /** Resolves when the other side has ended the connection. */
+  /** Resolves when the other side has closed the connection. */
   closed(): Promise<void> {
     return this.#until(() => this.isClosed);
   }
 
-  /** Ends the connection at once, and leaves no trace in the tables of the kernel. */
+  /** Closes the connection at once, without leaving state in the kernel. */
   destroy(): void {
     this.#socket.resetAndDestroy();
   }

@@ -1,4 +1,4 @@
-/** A process that sends back what it gets: how long that takes under attack is the machine's doing, not the program's. */
+/** A process that echoes what it receives: how long that takes under attack is due to the machine, not the program. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 

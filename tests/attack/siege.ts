@@ -1,4 +1,4 @@
-/** One attack in full size on a program of its own, with others who are served before, meanwhile and after it. */
+/** One attack in full size on its own program, with honest clients before, during and after it. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { protocolOf } from './attack.js';
 import type { Attack, Flags } from './attack.js';
@@ -8,29 +8,29 @@ import type { Notes } from './honest/probe.js';
 import { isGivenBack } from './judge.js';
 import type { Result } from './judge.js';
 
-/** Where the programs are, and how long everything takes, in milliseconds. */
+/** Where the programs are, and how long each phase takes, in milliseconds. */
 export interface SiegePlan {
   readonly apps: URL;
-  /** Folder of the bundled ones of the attack. */
+  /** Folder of the bundled attack programs. */
   readonly programs: string;
   readonly transport: TransportName;
   readonly flags: Flags;
   readonly quietMs: number;
   readonly attackMs: number;
-  /** How long memory has time to come back. */
+  /** How long memory has time to shrink. */
   readonly afterMs: number;
 }
 
-/** A hundred questions a second; five seconds without any answer say enough. */
+/** A hundred requests a second; five seconds without any answer are enough. */
 const PACE = { everyMs: 10, openMax: 500 };
 const WARM_UP_MS = 5000;
 const LOOK_MS = 500;
-/** What is served meanwhile must be seen to be served after it, too. */
+/** Clients that were served during the attack must also be served after it. */
 const AFTER_MIN_MS = 2000;
-/** A program that does not end by itself. */
+/** Limit for a program that does not end by itself. */
 const EXIT_MAX_MS = 20_000;
 
-/** Runs an attack. Rejects only when nothing could be measured, such as when the program does not start. */
+/** Runs an attack. Rejects only if nothing could be measured, for example if the program does not start. */
 export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const protocol = protocolOf(attack);
   const { transport, programs } = plan;
@@ -71,7 +71,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
 
   const after = await settle(target, before, plan.afterMs + (attack.leavesMs ?? 0));
   const peak = target.memory()?.peak ?? Number.NaN;
-  // Who is dead answers nobody.
+  // A dead program answers no request.
   const late = await look(!Number.isNaN(after));
   target.end();
   const said = performance.now();
@@ -101,7 +101,7 @@ function rssOf(target: Target): number {
   return target.memory()?.now ?? Number.NaN;
 }
 
-/** Resident memory once it is back where it was, or when there is no more time for that. */
+/** Resident memory once it is back to its earlier size, or when the time is over. */
 async function settle(target: Target, before: number, afterMs: number): Promise<number> {
   const begun = performance.now();
   for (;;) {

@@ -1,4 +1,4 @@
-/** The stage of an attack over real connections. */
+/** The stage of an attack, over real connections. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { Port, Stage } from './attack.js';
@@ -6,17 +6,17 @@ import { Keyring } from './keyring.js';
 import { AttackingPeer } from './raw-peer.js';
 import type { RawPeerOptions } from './raw-peer.js';
 
-/** How long, and where. */
+/** How long, and against which endpoints. */
 export interface StagePlan {
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
   /** See {@link Stage.folder}. */
   readonly folder: string;
-  /** Time of a full attack; a small one has none, and ends when it has done its share. */
+  /** Time of a full attack; a small attack has none, and ends when it has done its share. */
   readonly fullMs: number | undefined;
 }
 
 const AT_A_TIME = 64;
-/** A small attack that waits for what does not come ends all the same. */
+/** A small attack that waits in vain ends anyway. */
 const SMALL_MS = 20_000;
 
 /** See {@link Stage}. */
@@ -30,7 +30,7 @@ export class RealStage implements Stage {
     this.#plan = plan;
   }
 
-  /** Runs an attack to its end, and ends its connections. */
+  /** Runs an attack to its end, and closes its connections. */
   async play(run: (stage: Stage) => Promise<void>): Promise<void> {
     const timer = setTimeout(() => this.#close(), this.#plan.fullMs ?? SMALL_MS);
     try {
@@ -71,7 +71,7 @@ export class RealStage implements Stage {
       }
     };
     await Promise.all(peers.map(flow));
-    // All of them may have been thrown out.
+    // All of them may have been disconnected.
     await this.hold();
   }
 
@@ -100,7 +100,7 @@ export class RealStage implements Stage {
 
   async open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer> {
     const peer = await AttackingPeer.open(this.endpoint(port), options);
-    // Those that came and went are not kept for ever.
+    // Closed connections are not kept for ever.
     for (const old of this.#peers) {
       if (!old.isClosed) break;
       this.#peers.delete(old);

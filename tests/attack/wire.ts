@@ -1,11 +1,11 @@
-/** ZMTP 3.1 written by hand, without any of the sense of `@proj/zmtp`: what an attacker may put on the wire. */
+/** ZMTP 3.1 written by hand, without the checks of `@proj/zmtp`: anything that an attacker may send. */
 
 const MORE = 1;
 const LONG = 2;
 const COMMAND = 4;
 const SHORT_MAX = 255;
 
-/** What a peer without security says first. */
+/** What a peer without security sends first. */
 export const GREETING: Uint8Array = Buffer.concat([
   Buffer.from('ff00000000000000007f0301', 'hex'),
   Buffer.from('NULL'),
@@ -19,7 +19,7 @@ export function longHeader(flags: number, size: bigint): Buffer {
   return header;
 }
 
-/** A frame as it should be. */
+/** A correct frame. */
 export function frame(body: Uint8Array | string, flags = 0): Buffer {
   const bytes = Buffer.from(body);
   const header =
@@ -27,7 +27,7 @@ export function frame(body: Uint8Array | string, flags = 0): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-/** One frame of a message that goes on. */
+/** One frame of a message with more frames to follow. */
 export function frameAndMore(body: Uint8Array | string): Buffer {
   return frame(body, MORE);
 }
@@ -42,7 +42,7 @@ export function command(name: string, data: Uint8Array | string = ''): Buffer {
   return frame(Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.from(data)]), COMMAND);
 }
 
-/** What a socket says of itself. */
+/** What a socket announces about itself. */
 export function ready(socketType: string, identity: Uint8Array | string = ''): Buffer {
   return command('READY', Buffer.concat([property('Socket-Type', socketType), property('Identity', identity)]));
 }
@@ -54,14 +54,14 @@ function property(name: string, value: Uint8Array | string): Buffer {
   return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), size, bytes]);
 }
 
-/** Takes bytes in any pieces, and gives messages; commands are only counted. */
+/** Accepts bytes in any pieces and returns messages; commands are only counted. */
 export class MessageSplitter {
   commands = 0;
   #pending = Buffer.alloc(0);
   #frames: Buffer[] = [];
   #greeting = true;
 
-  /** The messages that are complete with these bytes. */
+  /** The messages that these bytes complete. */
   read(bytes: Buffer): Buffer[][] {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     const messages: Buffer[][] = [];

@@ -1,4 +1,4 @@
-// The wall clock of a server is set a day forward, then a day back, under load: nobody is taken for dead, nothing is lost.
+// The wall clock of a server is set a day forward, then a day back, under load: no peer expires, nothing is lost.
 import { MdpClient, NfpClient, PzqConsumer, PzqProducer } from '@proj/client';
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess, PeerSpec } from '@proj/testkit';
@@ -9,10 +9,10 @@ import { pathOf, program } from './programs.js';
 
 const theater = stage();
 
-/** What each state of the clock must see done. */
+/** Work that must be done in each state of the clock. */
 const ROUND = 100;
 
-/** Longer than anything here takes: a clock that moves this by a day would end it. */
+/** Longer than anything here takes: a clock that moved this timer by a day would fire it. */
 const BEATS = { 'heartbeat-ms': 1000, liveness: 60 } as const;
 
 /** The same program, with a clock that SIGUSR2 sets. */
@@ -20,7 +20,7 @@ function withClock(spec: PeerSpec): PeerSpec {
   return { ...spec, args: ['--import', pathOf('fixtures/clock.mjs'), ...(spec.args ?? [])] };
 }
 
-/** Runs the round before, between and after both moves of the clock. */
+/** Runs the round before, between and after both clock changes. */
 async function throughMoves(server: PeerProcess, round: (from: number) => Promise<void>): Promise<void> {
   await round(0);
   for (const move of [1, 2]) {
@@ -30,7 +30,7 @@ async function throughMoves(server: PeerProcess, round: (from: number) => Promis
   }
 }
 
-it('a broker loses neither worker nor request', async () => {
+it('a broker loses neither workers nor requests', async () => {
   const endpoint = await ownEndpoint();
   const broker = theater.launch(
     withClock(program('broker', { only: 'mdp,nfp', mdp: endpoint, nfp: endpoint, ...BEATS })),

@@ -1,4 +1,4 @@
-/** What the chaos tests start: the built programs, and small scripts that stand for programs of a user. */
+/** What the chaos tests start: the built programs, and small scripts that stand in for a user's programs. */
 import { fileURLToPath } from 'node:url';
 import type { PeerSpec } from '@proj/testkit';
 import { TRANSPORT } from '../transport.js';
@@ -20,7 +20,7 @@ export function program(app: 'broker' | 'queue' | 'scheduler' | 'worker', flags:
   };
 }
 
-/** A script of the tests, run by Node with these options and arguments of its own. */
+/** A script of the tests, run by Node with these options and its own arguments. */
 export function script(path: string, nodeOptions: readonly string[] = [], args: readonly string[] = []): PeerSpec {
   return { name: path, command: process.execPath, args: [...nodeOptions, pathOf(path), ...args] };
 }

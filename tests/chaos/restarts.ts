@@ -1,8 +1,8 @@
-/** A broker that is killed and started again while requests keep coming. */
+/** A broker that is killed and restarted under continuous requests. */
 import { setTimeout } from 'node:timers/promises';
 import type { PeerProcess } from '@proj/testkit';
 
-/** How often the broker is killed, how long it is up before and away after each kill, and how often something is posted; times in milliseconds. */
+/** How often the broker is killed, how long it is up before and down after each kill, and how often a request is posted; times in milliseconds. */
 export interface RestartPlan {
   readonly kills: number;
   readonly upMs: number;
@@ -10,21 +10,21 @@ export interface RestartPlan {
   readonly everyMs: number;
 }
 
-/** Few and short ones, for every run of the tests. */
+/** Few and short restarts, for every run of the tests. */
 export const SHORT: RestartPlan = { kills: 2, upMs: 1000, downMs: 300, everyMs: 100 };
 
-/** What users are promised; the broker is up long enough to have its workers back and to serve. */
+/** What users are promised; the broker is up long enough for its workers to return and to serve. */
 export const FULL: RestartPlan = { kills: 4, upMs: 7000, downMs: 4000, everyMs: 100 };
 
-/** Outcomes of everything posted, in its order. */
+/** Outcomes of all posts, in order. */
 export interface Outcomes<T> {
   readonly answers: readonly T[];
   readonly rejected: readonly unknown[];
 }
 
 /**
- * Posts on and on, from the first start of the broker until it is back after the last kill; resolves when everything posted has its outcome.
- * `start` resolves when the broker listens, each time at the same endpoint; `post` is given the number of the post, from 0.
+ * Posts continuously, from the first start of the broker until it is back after the last kill; resolves when every post has its outcome.
+ * `start` resolves when the broker listens, each time at the same endpoint; `post` gets the number of the post, from 0.
  */
 export async function throughRestarts<T>(
   plan: RestartPlan,
@@ -61,7 +61,7 @@ async function restart(plan: RestartPlan, first: PeerProcess, start: () => Promi
   }
 }
 
-/** How many posts a plan makes at least, on a machine that takes twice the time for each. */
+/** How many posts a plan makes at least, on a machine that takes twice as long for each. */
 export function leastPosts({ kills, upMs, downMs, everyMs }: RestartPlan): number {
   return (kills * (upMs + downMs)) / everyMs / 2;
 }

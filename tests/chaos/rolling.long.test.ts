@@ -1,4 +1,4 @@
-// A rolling restart, as an upgrade is: each program is told to leave by SIGTERM and started again, while the load goes on. Nothing is lost, nothing is refused.
+// A rolling restart, as in an upgrade: each program gets SIGTERM and is restarted under continuous load. Nothing is lost, nothing is refused.
 import { setTimeout } from 'node:timers/promises';
 import { MdpClient } from '@proj/client';
 import { ownEndpoint } from '@proj/testkit';
@@ -15,12 +15,12 @@ const ROUNDS = 2;
 const UP_MS = 10_500;
 /** Time between two requests of a client: the pace of the load. */
 const PACE_MS = 5;
-/** Only ends what hangs. */
+/** Only ends tests that hang. */
 const PATIENCE_MS = 60_000;
-/** Messages that are stored and handled between two restarts of the queue. */
+/** Messages stored and handled between two restarts of the queue. */
 const MESSAGES = 500;
 
-/** Asks on and on, one request per pace, until it is told to stop; resolves with the numbers whose replies are right, and what went wrong. */
+/** Asks continuously, one request per pace, until told to stop; resolves with the numbers of correct replies, and what went wrong. */
 class Asking {
   readonly #client: MdpClient;
   readonly #asked: Promise<string | undefined>[] = [];
@@ -60,20 +60,20 @@ class Asking {
 describe('a rolling restart under load', () => {
   const theater = brokerStage();
 
-  /** Tells a broker to leave, and starts the next one at its endpoint. */
+  /** Ends a broker by SIGTERM, and starts the next one at its endpoint. */
   async function replaced(broker: PeerProcess, endpoint: string): Promise<PeerProcess> {
     broker.kill('SIGTERM');
     expect((await broker.exit).code).toBe(0);
     return (await theater.broker({ mdp: endpoint })).broker;
   }
 
-  /** Resolves when so many workers are at a broker: who restarts two of them waits for that before the next one. */
+  /** Resolves when this many workers are at a broker: to be awaited before the next broker is restarted. */
   async function populated(endpoint: string, workers: number): Promise<void> {
     const client = theater.keep(new MdpClient({ transport, endpoints: [endpoint] }));
     await expect.poll(() => client.workers('echo'), { timeout: PATIENCE_MS }).toHaveLength(workers);
   }
 
-  it('of two brokers, one after the other: every request has its reply', async () => {
+  it('of two brokers, one after the other: every request gets its reply', async () => {
     const endpoints = [await ownEndpoint(), await ownEndpoint()];
     const [one = '', other = ''] = endpoints;
     let [first, second] = (await Promise.all(endpoints.map(async (mdp) => (await theater.broker({ mdp })).broker))) as [
@@ -101,7 +101,7 @@ describe('a rolling restart under load', () => {
     expect(clients.map((client) => client.stats().finals)).toEqual(outcomes.map(({ asked }) => asked));
   });
 
-  it('of a broker that is alone: clients and workers come back to it, every request has its reply', async () => {
+  it('of a single broker: clients and workers return to it, and every request gets its reply', async () => {
     const endpoint = await ownEndpoint();
     let { broker } = await theater.broker({ mdp: endpoint });
     await Promise.all([theater.worker(endpoint), theater.worker(endpoint)]);
@@ -117,7 +117,7 @@ describe('a rolling restart under load', () => {
 
   const queues = queueStage();
 
-  it('of a queue: nothing acknowledged is lost, nothing settled comes again', async () => {
+  it('of a queue: no acknowledged message is lost, no settled one comes again', async () => {
     const folder = await queues.folder();
     const endpoints = await queues.endpoints();
     let queue = await queues.queue(endpoints, `lmdb:${folder}`);

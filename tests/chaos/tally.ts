@@ -1,8 +1,8 @@
-/** A count of what came, for tests that claim numbers. */
+/** Counts received messages, for tests that state numbers. */
 export class Tally {
-  /** How often each thing came. */
+  /** How often each message came. */
   readonly answers = new Map<string, number>();
-  /** How many things came. */
+  /** How many messages came. */
   total = 0;
   #awaited: { readonly total: number; readonly resolve: () => void } | undefined;
 
@@ -13,7 +13,7 @@ export class Tally {
     if (this.#awaited !== undefined && this.total >= this.#awaited.total) this.#awaited.resolve();
   }
 
-  /** Resolves when as many have come. One caller at a time. */
+  /** Resolves when this many have come. One caller at a time. */
   async received(total: number): Promise<void> {
     if (this.total >= total) return;
     await new Promise<void>((resolve) => {

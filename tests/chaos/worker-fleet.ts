@@ -1,8 +1,8 @@
-/** Workers of which one after the other loses its life. */
+/** Workers of which one after the other is killed. */
 import type { PeerProcess } from '@proj/testkit';
 import type { Flags } from './programs.js';
 
-/** A number of workers that stays the same as long as each victim is replaced. */
+/** A number of workers that stays constant as long as each victim is replaced. */
 export class WorkerFleet {
   readonly #start: (flags: Flags) => Promise<PeerProcess>;
   readonly #workers = new Set<Promise<PeerProcess>>();
@@ -12,19 +12,22 @@ export class WorkerFleet {
     for (let number = 0; number < size; number++) this.hire();
   }
 
-  /** Starts one more. */
+  /** Starts one more worker. */
   hire(): void {
-    // At this level it says `request`.
+    // At this level it logs `request`.
     const worker = this.#start({ 'log-level': 'debug' }).then(async (started) => {
       await started.line('request');
       return started;
     });
-    // Whoever takes it is told; nobody is when the test is over before.
+    // Errors reach the caller that takes it; if the test ends first, no caller does.
     worker.catch(() => undefined);
     this.#workers.add(worker);
   }
 
-  /** Takes out the oldest of those that have had a request: any other may die before it is registered, and is never counted. */
+  /**
+   * Takes out the oldest worker that has had a request: any other might die before it is registered, and would never be
+   * counted.
+   */
   async takeVictim(): Promise<PeerProcess> {
     const [worker, victim] = await Promise.race([...this.#workers].map(async (each) => [each, await each] as const));
     this.#workers.delete(worker);

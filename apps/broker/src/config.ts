@@ -1,4 +1,4 @@
-/** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
+/** The options of proj-broker: its own, the shared ones, and those of each protocol. */
 import { accessOption, httpOptions, hubOptions, milliseconds, someOf } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
@@ -6,10 +6,10 @@ import { mdp } from './protocols/mdp.js';
 import { nfp } from './protocols/nfp.js';
 import { ppp } from './protocols/ppp.js';
 
-/** The protocols that can be served, in the order in which they are. A new one is a file in `protocols/`, a member here, and an `extend` below. */
+/** The protocols that can be served, in this order. To add one, add a file to `protocols/`, a member here, and an `extend` below. */
 export const protocols = { mdp, nfp, emqp, ppp };
 
-/** Name of a protocol, as `--only` has it. */
+/** Name of a protocol, as in `--only`. */
 export type ProtocolName = keyof typeof protocols;
 
 /** Their names, in the same order. */

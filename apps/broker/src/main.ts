@@ -17,7 +17,7 @@ const serve = defineCommand({
     { what: 'for the network, with faster detection of lost workers', line: '--mdp tcp://*:5555 --heartbeat-ms 500' },
     { what: 'Majordomo alone', line: '--only mdp' },
     {
-      what: 'who may do what, by key',
+      what: 'access rules, by key',
       line: '--transport zmtp --curve-secret-key broker.key_secret --access access.json',
     },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
@@ -99,7 +99,7 @@ const serve = defineCommand({
   },
 });
 
-/** What is a number in statistics: what is open now, beside counters that are objects. */
+/** The numbers in the statistics: what is open now, as opposed to counters, which are objects. */
 function figuresOf(stats: object): object {
   return Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
 }

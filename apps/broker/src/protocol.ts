@@ -1,4 +1,6 @@
-/** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
+/**
+ * What a protocol contributes to proj-broker: its own options, and how to serve it. One file per protocol in `protocols/`.
+ */
 import { fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
 import type { Logger, ShownServer } from '@proj/appkit';
 import { mdpBrokerOptions } from '@proj/broker/mdp';
@@ -7,20 +9,20 @@ import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
 
-/** All protocols have the same of these. */
+/** These are the same for all protocols. */
 const { shape } = mdpBrokerOptions.in;
 
-/** Options that mean the same in every protocol. Unset, each protocol keeps to its reference. */
+/** Options that mean the same in every protocol. If unset, each protocol uses the default of its reference. */
 export const sharedOptions = z.strictObject({
   heartbeatMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
     .describe(
-      'heartbeat interval (default: as the reference of each protocol; mdp and nfp: 2500, emqp: 3000, ppp: 1000)',
+      "heartbeat interval (default: that of each protocol's reference; mdp and nfp: 2500, emqp: 3000, ppp: 1000)",
     ),
   liveness: wholeNumber({ min: 2, max: 100 })
     .optional()
     .describe(
-      'silent intervals after which a peer is gone (default: as the reference of each protocol; nfp: 6, others: 3)',
+      "silent intervals after which a peer is lost (default: that of each protocol's reference; nfp: 6, others: 3)",
     ),
   requestTtlMs: fromSchema(shape.requestTtlMs, milliseconds).describe(
     'how long a request waits for a service that has no worker',
@@ -28,7 +30,7 @@ export const sharedOptions = z.strictObject({
   registrationsPerSecondMax: fromSchema(shape.registrationsPerSecondMax, wholeNumber).describe(
     'registrations of one connection per second; further ones are refused',
   ),
-  drainMs: fromSchema(shape.drainMs, milliseconds).describe('how long running jobs may go on after SIGTERM'),
+  drainMs: fromSchema(shape.drainMs, milliseconds).describe('how long running jobs may continue after SIGTERM'),
 });
 
 /** Values of the {@link sharedOptions}. */
@@ -36,43 +38,43 @@ export type SharedSettings = z.output<typeof sharedOptions>;
 
 /** A protocol that is being served. */
 export interface Server {
-  /** Bound endpoints, by the name of the option that asked for them. */
+  /** Bound endpoints, by the name of the option that set them. */
   readonly endpoints: Readonly<Record<string, string>>;
   /** What `--http` shows of it. */
   readonly shown: Omit<ShownServer, 'protocol' | 'endpoints'>;
   /** Plain data for a log line. */
   stats(): object;
-  /** Puts other rules of access in force. */
+  /** Applies new access rules. */
   setAccess(rules: AccessRules): void;
   /**
-   * Reads again what it has from files, besides rules of access; what it resolves to puts that in force. Rejects for a file that is not
-   * valid, and all stays as it was. Absent without such files.
+   * Rereads its files, except access rules; calling the resolved function applies them. Rejects if a file is invalid, and then nothing
+   * changes. Absent if there are no such files.
    */
   readAgain?(): Promise<() => void>;
   /** Lets running jobs finish, says goodbye, closes. Idempotent. */
   drain(): Promise<void>;
 }
 
-/** What a protocol is served with. */
+/** What a protocol needs to be served. */
 export interface Surroundings {
   readonly transport: Transport;
   readonly log: Logger;
-  /** Who may do what; absent, everybody everything. */
+  /** Access rules; if absent, there are no restrictions. */
   readonly access: AccessRules | undefined;
-  /** To be called when the protocol cannot be served any more. */
+  /** To be called when the protocol can no longer be served. */
   readonly onBroken: (error: Error) => void;
-  /** To be called when somebody who may has asked for the end of the program. */
+  /** To be called when an authorized peer has asked the program to end. */
   readonly onEnded: () => void;
-  /** Where Majordomo is bound; where it would be, if it is not served. */
+  /** Where Majordomo is bound, or would be if it is not served. */
   readonly mdpEndpoint: string;
 }
 
-/** A protocol of proj-broker, with the options it has beyond the shared ones. */
+/** A protocol of proj-broker, with its own options beyond the shared ones. */
 export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
-  /** Named so that they can stand beside those of other protocols. */
+  /** Named so that they do not clash with those of other protocols. */
   readonly options: Options;
-  /** Which frames are of this protocol, where it may share an endpoint with others. Default: it shares none. */
+  /** Recognizes frames of this protocol, if it may share an endpoint with others. Default: it shares none. */
   readonly claim?: Claim;
-  /** Binds and serves. Rejects with `ADDRESS_IN_USE` when an endpoint is taken, `OPTIONS_INVALID` for options that do not fit. */
+  /** Binds and serves. Rejects with `ADDRESS_IN_USE` if an endpoint is taken, with `OPTIONS_INVALID` for inconsistent options. */
   serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
 }

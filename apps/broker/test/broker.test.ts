@@ -32,7 +32,7 @@ const ENDPOINTS = [
 const ANY_PORT = ENDPOINTS.flatMap((flag) => [flag, FREE]);
 const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
 
-/** A DEALER that asks, one question after the other. */
+/** A DEALER that asks one question after the other. */
 async function dealerAt(endpoint: string, curve?: CurveOptions) {
   const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
   await transport.load();
@@ -43,7 +43,7 @@ async function dealerAt(endpoint: string, curve?: CurveOptions) {
   const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
   dealer.start({ onMessage: (_, frames) => take(frames), ...rest });
   return {
-    /** Resolves to the next answer there is, if any. */
+    /** Resolves to the next answer, if there is one. */
     async ask(...texts: string[]): Promise<string[]> {
       const answer = new Promise<Uint8Array[]>((resolve) => (take = resolve));
       dealer.send(
@@ -64,7 +64,7 @@ async function answerOf(endpoint: string, ...texts: string[]): Promise<string[]>
   return answer;
 }
 
-/** What a process says at its end, on standard error: how many MiB its young generation has after some work that makes it grow. */
+/** What a process prints to standard error at its end: how many MiB its young generation has after work that makes it grow. */
 const TELLS_ITS_HEAP = `--import=data:text/javascript,${encodeURIComponent(`
   import { writeSync } from 'node:fs';
   import { getHeapSpaceStatistics } from 'node:v8';
@@ -80,18 +80,18 @@ const TELLS_ITS_HEAP = `--import=data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 describe('proj-broker', () => {
-  it('lets its young generation grow to its full size at once', async () => {
+  it('grows its young generation to full size at once', async () => {
     const largest = spawnSync(process.execPath, ['--min-semi-space-size=16', TELLS_ITS_HEAP, '-e', ''], {
       encoding: 'utf8',
     });
-    // The launcher answers --help alone by itself; with an option behind it the program does.
+    // The launcher handles a lone --help; with another option the program does.
     const args = ['--help', '--log-level', 'warn'];
     const { stderr } = await programs.run('broker', args, undefined, { NODE_OPTIONS: TELLS_ITS_HEAP });
     expect(stderr).toBe(largest.stderr);
     expect(stderr).toMatch(/^\d+$/);
   });
 
-  it('says where it listens, in one line', async () => {
+  it('logs its endpoints in one line', async () => {
     const broker = programs.start('broker', ANY_PORT);
     expect(await broker.record('listening')).toMatchObject({
       level: 'info',
@@ -123,23 +123,23 @@ describe('proj-broker', () => {
     ],
     ['a bad number', ['--liveness', '1'], 'proj-broker: --liveness = 1: must be a whole number, from 2 to 100'],
     [
-      'a protocol that does not exist yet',
+      'a protocol that is not served here',
       ['--only', 'mdp,pzq'],
       'proj-broker: --only = ["mdp","pzq"]: must be a list of mdp, nfp, emqp, ppp\n',
     ],
     ['an operand', ['start'], 'proj-broker: too many arguments'],
     [
-      'looking where it cannot',
+      'polling where it is not supported',
       [...ANY_PORT, '--transport', 'zmq', '--poll-us', '0'],
       'proj-broker: --poll-us: needs --transport zmtp; libzmq has no such limit',
     ],
     [
-      'libzmq where others can reach it',
+      'libzmq on a reachable address',
       ['--only', 'mdp', '--mdp', 'tcp://*:*', '--transport', 'zmq'],
       'proj-broker: --transport zmq at "tcp://*:*": libzmq cannot limit what strangers send; use --transport zmtp, or admit only known keys',
     ],
     [
-      'options that do not fit together',
+      'inconsistent options',
       [...ANY_PORT, '--heartbeat-ms', '1000', '--mdp-busy-expiry-ms', '999'],
       'proj-broker: MdpBroker: option busyExpiryMs = 999: must be at least heartbeatIntervalMs',
     ],
@@ -150,7 +150,7 @@ describe('proj-broker', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('takes flags before the environment before the file', async () => {
+  it('prefers flags to the environment and the environment to the file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'broker-'));
     const config = join(folder, 'broker.yaml');
     writeFileSync(config, 'mdp: ipc:///no/such/folder/socket\nlog-level: debug\nstats-ms: 60000\nonly: [mdp]\n');
@@ -181,7 +181,7 @@ describe('proj-broker', () => {
     }
   });
 
-  it('serves the protocols of --only and no other', async () => {
+  it('serves only the protocols of --only', async () => {
     const broker = programs.start('broker', [...ANY_PORT, '--only', 'ppp']);
     expect(await broker.record('listening')).toMatchObject({ endpoints: { pppFrontend: BOUND, pppBackend: BOUND } });
     expect(await broker.record('listening')).not.toHaveProperty('endpoints.mdp');
@@ -194,7 +194,7 @@ describe('proj-broker', () => {
     expect(await broker.record('drained')).toBeDefined();
   });
 
-  it('exits 0 when an EventMQ console says DISCONNECT', async () => {
+  it('exits 0 when an EventMQ console sends DISCONNECT', async () => {
     const { broker, endpoints } = await programs.startBroker();
     const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
     await transport.load();
@@ -217,7 +217,7 @@ describe('proj-broker', () => {
     await console.close();
   });
 
-  it('says with --emqp-xpub what somebody listens to', async () => {
+  it('reports subscriptions with --emqp-xpub', async () => {
     const { broker, endpoints } = await programs.startBroker('--only', 'emqp', '--emqp-xpub');
     const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
     await transport.load();
@@ -247,7 +247,7 @@ describe('proj-broker', () => {
       expect((await answerOf(endpoint, ...SHUTDOWN))[5]).toBe('400');
     });
 
-    it('--nfp-management-commands lets a client end the program', async () => {
+    it('--nfp-management-commands lets a client stop the program', async () => {
       const flags = ['--only', 'nfp', '--nfp', FREE, '--nfp-management-commands', '--nfp-dialect', 'legacy'];
       const broker = programs.start('broker', flags);
       const { nfp } = (await broker.record('listening'))['endpoints'] as { nfp: string };
@@ -304,7 +304,7 @@ describe('proj-broker', () => {
       expect(await broker.exit).toMatchObject({ code: 0, signal: null });
     });
 
-    it('an inventory that cannot be loaded ends it with exit code 1 and one line', async () => {
+    it('exits with code 1 and one line if an inventory cannot be loaded', async () => {
       const inventory = join(folder, 'inventory.yaml');
       writeFileSync(inventory, 'workers:\n  a:\n    - key: ${NOT_SET}\n');
       const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--inventory', inventory]);
@@ -314,7 +314,7 @@ describe('proj-broker', () => {
       });
     });
 
-    it('a folder that is none ends it with exit code 2', async () => {
+    it('exits with code 2 for a folder that does not exist', async () => {
       const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--files', join(folder, 'none')]);
       expect(code).toBe(2);
       expect(stderr).toMatch(/^proj-broker: "[^\n]+none": not a folder[^\n]+\n$/);
@@ -324,7 +324,7 @@ describe('proj-broker', () => {
   describe('--access', () => {
     const [server, ada] = [generateCurveKeys(), generateCurveKeys()];
     const adaMay = (...request: string[]) => JSON.stringify([{ keys: [encodeZ85(ada.publicKey)], request }]);
-    /** In one go: a file that is written is empty for a moment. */
+    /** Renamed in one step: a file that is being written is empty for a moment. */
     const put = (text: string) => {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
@@ -341,7 +341,7 @@ describe('proj-broker', () => {
       rmSync(folder, { recursive: true });
     });
 
-    it('says who may ask what, also after the file has changed, and keeps the old rules when it cannot be read', async () => {
+    it('applies access rules, also after the file has changed, and keeps the old rules if it cannot be read', async () => {
       put(adaMay('mmi.services'));
       const { secretFile } = await writeCertificate(join(folder, 'server'), server);
       const ports = ENDPOINTS.filter((flag) => flag !== '--nfp').flatMap((flag) => [flag, FREE]);
@@ -388,8 +388,8 @@ describe('proj-broker', () => {
     });
 
     it.each([
-      ['is not there', undefined, [], 'cannot be read: ENOENT'],
-      ['is no JSON', 'echo', [], 'must be JSON'],
+      ['does not exist', undefined, [], 'cannot be read: ENOENT'],
+      ['is not JSON', 'echo', [], 'must be JSON'],
       ['holds no rules', '{"echo":"ada"}', [], 'must be a list of rules such as [{ keys: "*", request: ["echo"] }]'],
       ['names keys, without encryption', adaMay('echo'), ['--transport', 'zmtp'], 'needs --curve-secret-key'],
     ])('refuses a file that %s, with exit code 2 and one line', async (_, text, flags, line) => {
@@ -401,7 +401,7 @@ describe('proj-broker', () => {
       expect(stderr).toContain(line);
     });
 
-    it('refuses rules for keys where messages do not tell theirs', async () => {
+    it('refuses rules for keys if messages do not carry keys', async () => {
       put(adaMay('echo'));
       const { secretFile } = await writeCertificate(join(folder, 'server'), server);
       const flags = ['--only', 'mdp', '--mdp', FREE, '--access', file, '--curve-secret-key', secretFile];
@@ -413,7 +413,7 @@ describe('proj-broker', () => {
     });
   });
 
-  it('drains when its parent at the other end of an IPC channel goes away', async () => {
+  it('drains when its parent at the other end of an IPC channel exits', async () => {
     const broker = fork(programPath('broker'), ANY_PORT, { silent: true });
     await once(broker.stdout as Readable, 'data');
     broker.disconnect();

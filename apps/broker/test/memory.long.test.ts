@@ -1,4 +1,4 @@
-/** proj-broker under attack stays within 1.3 times its budget of memory and what it takes when idle: docs/adr/0026-one-budget-of-memory.md. */
+/** Under attack, proj-broker stays within 1.3 times its memory budget plus its idle size: docs/adr/0026-one-budget-of-memory.md. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -38,7 +38,9 @@ const message = (...frames: (string | Uint8Array)[]): Buffer =>
 const request = (service: string, body: string | Uint8Array): Buffer => message('MDPC02', '\x01', service, body);
 const READY = frame(Buffer.from('\x05READY\x0bSocket-Type\0\0\0\x06DEALER', 'latin1'), 4);
 
-/** A peer without manners; it comes back when it is cut. `say` makes what it writes, as fast as it is taken. */
+/**
+ * A misbehaving peer that reconnects when it is cut. `say` returns what it writes, as fast as the socket accepts it.
+ */
 function peer(port: number, reads: boolean, say?: () => () => Uint8Array): Socket {
   const socket = connect(port, '127.0.0.1');
   sockets.add(socket);
@@ -64,11 +66,11 @@ function peer(port: number, reads: boolean, say?: () => () => Uint8Array): Socke
 }
 
 const ATTACKS: Record<string, (port: number) => void> = {
-  'requests of 200 bytes that nobody serves, each before 8 kB of junk': (port) => {
+  'requests of 200 bytes for a service without workers, each before 8 kB of junk': (port) => {
     const small = Buffer.concat([request('nobody', Buffer.alloc(200)), message('junk', Buffer.alloc(8192))]);
     for (let count = 0; count < 20; count++) peer(port, true, () => () => small);
   },
-  'listings of 10,000 names that are asked for and not read': (port) => {
+  'listings of 10,000 names that are requested but not read': (port) => {
     for (let client = 0; client < 12; client++) {
       const socket = peer(port, true);
       for (let name = 0; name < 900; name++) socket.write(request(`${client}-${name}`.padEnd(200, 'x'), 'x'));
@@ -94,9 +96,9 @@ function residentOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-describe.runIf(process.platform === 'linux')('proj-broker with a budget of memory', () => {
+describe.runIf(process.platform === 'linux')('proj-broker with a memory budget', () => {
   it.each(Object.entries(ATTACKS))(
-    'stays within it: %s',
+    'stays within it under %s',
     async (_name, attack) => {
       over = false;
       const flags = ['--only', 'mdp', '--mdp', 'tcp://127.0.0.1:*', '--memory-max', `${BUDGET}`];

@@ -1,4 +1,4 @@
-/** What a supervisor does to proj-broker: signals, and what it does not do for it: read its log, keep descriptors free. */
+/** What a supervisor does to proj-broker (signals), and what it may fail to do: read the log, keep descriptors free. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ async function started(...args: string[]) {
   return { broker, mdp, client: clientOf(mdp) };
 }
 
-/** A broker whose log is ours to read, or not. `shell` goes before the program. */
+/** A broker whose log the test may read. `shell` is put before the program. */
 async function bare(args: readonly string[], shell = '') {
   const line = `${shell} exec "$0" "$@"`;
   const flags = [...MDP_ONLY, '--log-format', 'json', ...args];
@@ -62,7 +62,7 @@ async function bare(args: readonly string[], shell = '') {
 }
 
 describe('SIGHUP', () => {
-  it('changes the level of the log and the budget of memory, reads rules and keys again, and says what needs a restart', async () => {
+  it('changes the log level and the memory budget, rereads rules and keys, and says what needs a restart', async () => {
     const config = join(folder, 'broker.yaml');
     const access = join(folder, 'access.json');
     writeFileSync(config, 'log-level: info\nstats-ms: 60000\n');
@@ -74,7 +74,7 @@ describe('SIGHUP', () => {
       changed: ['log-level', 'memory-max'],
       needsRestart: ['stats-ms'],
     });
-    // Rules were read at the start, and once more.
+    // Rules were read at the start and once more.
     expect((await broker.record('access rules'))['rules']).toBe(1);
     expect(await client.service('echo')).toBe('absent');
     broker.kill('SIGTERM');
@@ -84,7 +84,7 @@ describe('SIGHUP', () => {
     expect((await broker.exit).code).toBe(0);
   });
 
-  it('begins to trace with that level, and leaves it when the rules are not valid', async () => {
+  it('starts tracing at that level, and keeps the settings if the rules are invalid', async () => {
     const config = join(folder, 'broker.yaml');
     const access = join(folder, 'access.json');
     writeFileSync(config, 'log-level: info\n');
@@ -98,11 +98,11 @@ describe('SIGHUP', () => {
     broker.kill('SIGHUP');
     await broker.record('reloaded');
     expect(await client.service('echo')).toBe('absent');
-    // One request, and it is the first: none was traced before.
+    // There is one request, and it is the first: none was traced before.
     expect(await broker.record('in')).toMatchObject({ command: 'client-request', service: 'mmi.service' });
   });
 
-  it('leaves all as it was when the file is not valid', async () => {
+  it('changes nothing if the file is invalid', async () => {
     const config = join(folder, 'broker.yaml');
     writeFileSync(config, 'log-level: info\n');
     const { broker, client } = await started('--config', config);
@@ -147,7 +147,7 @@ it('a second SIGTERM ends it at once, with a count of what was dropped', async (
 });
 
 describe('standard output', () => {
-  it('that nobody reads stops nothing: lines are dropped, counted, and told', async () => {
+  it('that nobody reads stops nothing: lines are dropped, counted and reported', async () => {
     const { child, stdout, client } = await bare(['--stats-ms', '1', '--log-level', 'debug']);
     stdout.pause();
     // A line of statistics for each of them, which is more than any pipe holds.
@@ -162,7 +162,7 @@ describe('standard output', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  it('whose reader has gone stops nothing', async () => {
+  it('whose reader is gone stops nothing', async () => {
     const { child, stdout, client } = await bare(['--stats-ms', '1', '--log-level', 'debug']);
     stdout.destroy();
     for (let asked = 0; asked < 100; asked++) expect(await client.service('echo')).toBe('absent');
@@ -170,13 +170,13 @@ describe('standard output', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  it('that was closed from the beginning stops nothing, like the other two', async () => {
+  it('that was closed from the start stops nothing, nor do the other two', async () => {
     const { client } = await bare([], 'exec <&- 2>&-;');
     expect(await client.service('echo')).toBe('absent');
   });
 });
 
-it('without free descriptors it goes on serving those who are there, and later others', async () => {
+it('without free descriptors it still serves connected peers, and later new ones', async () => {
   const { mdp, client } = await bare([], 'ulimit -n 60;');
   expect(await client.service('echo')).toBe('absent');
   const sockets: Socket[] = [];

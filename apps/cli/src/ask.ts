@@ -1,4 +1,6 @@
-/** `proj post` to services that answer at once and have no jobs: the management of broker and workers, and the inventory. */
+/**
+ * `proj post` to services that answer directly and have no jobs: the management of broker and workers, and the inventory.
+ */
 import { ProjError } from '@proj/client';
 import type { NfpClient } from '@proj/client';
 
@@ -12,13 +14,13 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** The outcome. */
 interface Asked {
   readonly lines: readonly string[];
   readonly exitCode: number;
 }
 
-/** Asks; `undefined` where the service is one of workers, who have jobs. Rejects as the client does. */
+/** Asks such a service; returns `undefined` for a service of workers, which have jobs. Rejects as the client does. */
 export async function askService(client: NfpClient, call: Call, json: boolean): Promise<Asked | undefined> {
   const { service, task, kwargs, signal } = call;
   const args = [...call.args];
@@ -31,17 +33,17 @@ export async function askService(client: NfpClient, call: Call, json: boolean): 
     case 'sid.service.broker': {
       const { name = args[0] } = kwargs;
       if (task !== 'get_inventory' || typeof name !== 'string')
-        throw new ProjError('OPTIONS_INVALID', `service ${service}: has one task, get_inventory WORKER`);
+        throw new ProjError('OPTIONS_INVALID', `service ${service}: its only task is get_inventory WORKER`);
       return say(await client.inventory(name, { signal }));
     }
     case 'fss.service.broker':
-      throw new ProjError('OPTIONS_INVALID', `service ${service}: proj fetch brings its files`);
+      throw new ProjError('OPTIONS_INVALID', `service ${service}: use proj fetch to get its files`);
     default:
       return undefined;
   }
 }
 
-/** A line for each worker; those that do not sign are all `?`. */
+/** One line for each worker; workers that do not give a name share `?`. */
 function sayEach(answers: Awaited<ReturnType<NfpClient['mmiWorkers']>>, json: boolean): Asked {
   const lines = answers.map(({ worker, status, value }) =>
     json

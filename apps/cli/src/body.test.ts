@@ -19,7 +19,7 @@ describe('readBody', () => {
   });
 
   it.each([
-    ['a file that is not there', ['@/no/such'], 'body "@/no/such": must be @ and a readable file (ENOENT)'],
+    ['a file that does not exist', ['@/no/such'], 'body "@/no/such": must be @ and a readable file (ENOENT)'],
     ['standard input twice', ['-', '-'], 'body "-" given twice'],
   ])('refuses %s', async (_, words, line) => {
     await expect(readBody(words, input)).rejects.toThrow(line);

@@ -15,7 +15,10 @@ export const call = defineCommand({
   summary: 'Send a request to a service and print the reply, one line per frame.',
   options: callOptions,
   operands: [
-    { syntax: '[service]', help: 'name of the service; with --protocol ppp there is none, all words are frames' },
+    {
+      syntax: '[service]',
+      help: 'name of the service; with --protocol ppp there are no services, and all words are frames',
+    },
     { syntax: '[body...]', help: 'one frame each: text, @file, - for standard input; @@x is the text @x' },
   ],
   examples: [
@@ -23,17 +26,14 @@ export const call = defineCommand({
     { what: 'the bytes of a file', line: 'sha256 @README.md' },
     { what: 'standard input, the reply as bytes', line: 'echo - --raw <image.png >copy.png' },
     { what: 'for a program', line: 'text-stats @README.md --json' },
-    { what: 'one frame of text to whatever workers a Paranoid Pirate queue has', line: '--protocol ppp hello' },
+    { what: 'one frame of text to any worker of a Paranoid Pirate queue', line: '--protocol ppp hello' },
   ],
   async run(context) {
     const { settings, operands, stop } = context;
     const hasService = settings.protocol !== 'ppp';
     const service = hasService ? operands[0] : undefined;
     if (hasService && service === undefined)
-      throw new ProjError(
-        'OPTIONS_INVALID',
-        "missing required argument 'service': 'proj services' lists what there is",
-      );
+      throw new ProjError('OPTIONS_INVALID', "missing required argument 'service': 'proj services' lists the services");
     const body = await readBody(hasService ? operands.slice(1) : operands, readStandardInput);
     const ask = hasService ? askByMdp : askByPpp;
     await ask({ settings, service, body, stop, show: presenter(context, service) });

@@ -1,4 +1,4 @@
-/** `proj completion`: words after `proj` that the shell completes, made from the commands themselves. */
+/** `proj completion`: shell completion for the words after `proj`, generated from the commands themselves. */
 import { defineCommand } from '@proj/appkit';
 import type { Command } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -10,7 +10,7 @@ import { zshCompletion } from './completion/zsh.js';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-/** Prints the script of a shell that completes these commands, and itself. */
+/** Prints the completion script of a shell for these commands, including `completion`. */
 export function completionOf(commands: readonly Command[]): Command {
   const completion = defineCommand({
     name: 'completion',

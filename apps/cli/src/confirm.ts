@@ -1,8 +1,8 @@
-/** Asks whoever sits at the terminal before something is lost. */
+/** Asks the user at the terminal before something is lost. */
 import { createInterface } from 'node:readline/promises';
 import { ProjError } from '@proj/client';
 
-/** What is about to be done, and what must be typed for it. */
+/** What is about to happen, and what the user must type to confirm it. */
 export interface Confirmation {
   /** A sentence. */
   readonly what: string;
@@ -14,7 +14,9 @@ export interface Confirmation {
   readonly output?: NodeJS.WritableStream;
 }
 
-/** Resolves if the word was typed. Rejects with `OPTIONS_INVALID` where nobody can be asked, for another word and at the end of the input; with the reason of `stop` if that is aborted. */
+/**
+ * Resolves if the user types the word. Rejects with `OPTIONS_INVALID` if no user can be asked, for another word, and at the end of the input; with the reason of `stop` if that is aborted.
+ */
 export async function confirm({
   what,
   word,
@@ -23,9 +25,9 @@ export async function confirm({
   output = process.stderr,
 }: Confirmation): Promise<void> {
   if (input.isTTY !== true)
-    throw new ProjError('OPTIONS_INVALID', `${what} Nobody can be asked here: confirm it with --yes.`);
+    throw new ProjError('OPTIONS_INVALID', `${what} There is no terminal to ask at: confirm with --yes.`);
   const terminal = createInterface({ input, output });
-  // The terminal gives Ctrl-C to readline alone; the program has to end as it does otherwise.
+  // The terminal sends Ctrl-C only to readline; the program must still end as usual.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const closed = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)));
   try {
@@ -38,7 +40,7 @@ export async function confirm({
   } catch (error) {
     stop.throwIfAborted();
     if (!isAbort(error)) throw error;
-    // Ctrl-D; the message begins a line of its own.
+    // After Ctrl-D the message needs a new line.
     output.write('\n');
   } finally {
     terminal.close();

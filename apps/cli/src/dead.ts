@@ -1,4 +1,4 @@
-/** `proj dead`: messages that a durable queue gave up on. */
+/** `proj dead`: messages that a durable queue gave up. */
 import { defineCommand, formatTable, onOff } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -14,9 +14,9 @@ import { frameForJson, frameForPeople } from './render.js';
 
 const options = z.strictObject({
   ...queueOptions,
-  all: onOff().default(false).describe('return, discard: all dead letters, instead of some by their ids'),
+  all: onOff().default(false).describe('return, discard: all dead letters, instead of ids'),
   yes: onOff().default(false).describe('discard --all: do not ask'),
-  raw: onOff().default(false).describe('show: write the bytes of the body as they are'),
+  raw: onOff().default(false).describe('show: write the raw bytes of the body'),
   json: onOff().default(false).describe('print JSON'),
 });
 
@@ -31,11 +31,11 @@ interface Call {
   readonly print: (line: string) => void;
 }
 
-/** Lists dead letters, shows one, returns or discards some. */
+/** Lists dead letters, shows one, returns or discards several. */
 export const dead = defineCommand({
   name: 'dead',
   summary:
-    'Look at the dead letters of a PZQ queue over HTTP, put them back into the queue, or discard them. All but list needs --token-file.',
+    'Look at the dead letters of a PZQ queue over HTTP, return them to the queue, or discard them. All actions except list need --token-file.',
   options,
   operands: [
     {
@@ -43,13 +43,13 @@ export const dead = defineCommand({
       help: 'list; show ID; return ID... or --all; discard ID... or --all',
       words: ['list', 'show', 'return', 'discard'],
     },
-    { syntax: '[id...]', help: 'ids as list prints them' },
+    { syntax: '[id...]', help: 'ids as printed by list' },
   ],
   examples: [
     { what: 'the dead letters of the queue of npm start', line: 'list' },
     { what: 'the bytes of one', line: 'show 17 --raw --token-file token >body.bin' },
-    { what: 'two back into the queue', line: 'return 17 19 --token-file token' },
-    { what: 'all of them, by a script', line: 'discard --all --yes --token-file token' },
+    { what: 'return two to the queue', line: 'return 17 19 --token-file token' },
+    { what: 'discard all of them, in a script', line: 'discard --all --yes --token-file token' },
   ],
   async run({ settings, operands: [action = '', ...ids], stop, print }) {
     if (!isAction(action) || !isWhole(action, ids, settings.all))
@@ -102,7 +102,7 @@ async function list({ program, settings, stop, print }: Call): Promise<void> {
   if (more > 0) print(`and ${more} more`);
 }
 
-/** The program lists the first 500, and counts all. */
+/** The program lists only the first 500, but counts all. */
 function deadIn({ servers }: Model): number {
   return Object.values(servers).reduce((sum, { gauges }) => sum + (gauges['dead'] ?? 0), 0);
 }
@@ -126,7 +126,7 @@ function isAction(word: string): word is keyof typeof ACTIONS {
   return Object.hasOwn(ACTIONS, word);
 }
 
-/** Whether there are as many ids as the action takes. */
+/** Whether the number of ids is right for the action. */
 function isWhole(action: keyof typeof ACTIONS, { length }: readonly string[], all: boolean): boolean {
   if (action === 'list') return length === 0 && !all;
   return action === 'show' ? length === 1 && !all : length > 0 !== all;

@@ -1,19 +1,19 @@
-/** `proj decode`: what a message says, by every protocol this project speaks. */
+/** `proj decode`: what a message means in every protocol of this project. */
 import { defineCommand, readings } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
 import { frameForJson } from './render.js';
 
-/** Prints each reading of a message given as hex, one line of JSON per protocol and receiver that understands it. */
+/** Prints each reading of a message given in hex, one line of JSON per protocol and receiver that understands it. */
 export const decode = defineCommand({
   name: 'decode',
-  summary: 'Say what a message means: one hex word per frame, without the routing id.',
+  summary: 'Explain a message: one hex word per frame, without the routing id.',
   options: z.strictObject({}),
   operands: [{ syntax: '<frame...>', help: "a frame in hex; '' is the empty frame" }],
   examples: [
-    { what: 'a worker of service echo signs on', line: '4d4450573032 01 6563686f' },
+    { what: 'a worker of service echo registers', line: '4d4450573032 01 6563686f' },
     { what: 'a Paranoid Pirate heartbeat', line: '02' },
-    { what: 'a NORFAB worker of service echo signs on', line: "'' 4e4650573031 30783031 6563686f" },
+    { what: 'a NORFAB worker of service echo registers', line: "'' 4e4650573031 30783031 6563686f" },
     { what: 'an EventMQ worker has a free slot', line: "'' 654d51502f312e30 5245414459 75756964" },
     { what: 'a Majordomo 0.1 heartbeat, which begins with an empty frame', line: "'' 4d4450573031 04" },
   ],

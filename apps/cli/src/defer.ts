@@ -1,4 +1,4 @@
-/** `proj defer`: one job of EventMQ, now. */
+/** `proj defer`: one EventMQ job, now. */
 import { defineCommand, milliseconds, onOff, processTransport } from '@proj/appkit';
 import { EmqpClient } from '@proj/client';
 import * as z from 'zod';
@@ -9,26 +9,24 @@ const DAY_MS = 86_400_000;
 const options = z.strictObject({
   ...jobOptions,
   ...runOptions,
-  guarantee: onOff().default(false).describe('have it done again when its worker dies; it may run twice then'),
-  wait: onOff()
-    .default(true)
-    .describe('wait for what it returns; with --no-wait print its id as soon as it is accepted'),
+  guarantee: onOff().default(false).describe('run it again if its worker dies; it may then run twice'),
+  wait: onOff().default(true).describe('wait for its result; with --no-wait print its id as soon as it is accepted'),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(2500).describe('how long the broker may take to accept it'),
   resultTimeoutMs: milliseconds({ min: 1, max: DAY_MS })
     .default(3_600_000)
     .describe("how long the job may take; EventMQ's own router returns no results"),
 });
 
-/** Has a worker run a job, and prints what it returns. */
+/** Makes a worker run a job, and prints the result. */
 export const defer = defineCommand({
   name: 'defer',
-  summary: 'Give a job to the workers of an EventMQ queue and print what it returns, or the text of its error.',
+  summary: 'Submit a job to an EventMQ queue and print its result, or the text of its error.',
   options,
   operands: [{ syntax: '<queue>', help: 'queue whose workers run it' }, ...jobOperands],
   examples: [
     { what: 'add(2, 3) of a module myjobs', line: 'default myjobs.add 2 3' },
     {
-      what: 'without waiting, three times at most, whoever dies',
+      what: 'without waiting, at most three runs, even if workers die',
       line: 'mail myjobs.report weekly --no-wait --guarantee --retry-count 2',
     },
   ],

@@ -1,4 +1,4 @@
-/** What `proj defer`, `schedule` and `unschedule` share: how a job is named, and how a broker that answers nothing is reached. */
+/** What `proj defer`, `schedule` and `unschedule` share: how to name a job, and how to send to a broker that does not answer. */
 import {
   connectEndpoints,
   onOff,
@@ -11,7 +11,7 @@ import {
 import { EmqpClient, isProjError, ProjError } from '@proj/client';
 import type { EmqpClientOptions, EmqpJob } from '@proj/client';
 
-/** How the job and its broker are named. */
+/** Options that name the job and its broker. */
 export const jobOptions = {
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:47291'])
@@ -21,21 +21,24 @@ export const jobOptions = {
   json: onOff().default(false).describe('print JSON'),
 };
 
-/** What the worker is asked to do about failures. */
+/** What the worker should do about failures. */
 export const runOptions = {
-  retryCount: wholeNumber({ min: 0, max: 1000 }).default(0).describe('how often a run that failed is tried again'),
+  retryCount: wholeNumber({ min: 0, max: 1000 }).default(0).describe('how often a failed run is retried'),
   timeoutSeconds: wholeNumber({ min: 0, max: 604_800 })
     .default(0)
     .describe("seconds after which a run is killed; 0 is the worker's own limit"),
 };
 
-/** The job behind its queue. */
+/** The job, after its queue. */
 export const jobOperands = [
-  { syntax: '<job>', help: 'path.callable: what follows the last dot is the function' },
-  { syntax: '[args...]', help: 'positional arguments: JSON, and text where it is none; \'"3"\' is the text 3' },
+  { syntax: '<job>', help: 'path.callable: the part after the last dot is the function' },
+  {
+    syntax: '[args...]',
+    help: 'positional arguments: JSON or, if a word is not valid JSON, text; \'"3"\' is the text 3',
+  },
 ] as const;
 
-/** The job that these words name, the first of which is the queue's. Throws `OPTIONS_INVALID`. */
+/** The job that these words name; the first word is the queue. Throws `OPTIONS_INVALID`. */
 export function jobOf([, name = '', ...words]: readonly string[], kwargs: string | undefined): EmqpJob {
   const dot = name.lastIndexOf('.');
   if (dot < 1 || dot === name.length - 1)
@@ -58,13 +61,13 @@ function kwargsOf(json: string): Record<string, unknown> {
   throw new ProjError('OPTIONS_INVALID', `--kwargs = ${json}: must be a JSON object such as {"a": 1}`);
 }
 
-/** A close that takes this part of its time has not got rid of what was sent. */
+/** If closing takes this share of its time, the message was not sent. */
 const NEARLY = 0.9;
 
-/** Where a message without an answer goes. */
+/** Where to send a message that is not answered. */
 export interface Recipient {
   readonly options: EmqpClientOptions;
-  /** What is looked for there. */
+  /** What is expected there. */
   readonly what: string;
   readonly endpoint: string;
   readonly timeoutMs: number;
@@ -72,8 +75,8 @@ export interface Recipient {
 }
 
 /**
- * Sends something that nobody answers, and waits until it has gone out. Rejects with `TIMEOUT` when nobody takes it for `timeoutMs`: libzmq
- * has no connection for it then, ZMTP in TypeScript needs that long to close.
+ * Sends a message that is not answered, and waits until it has been sent. Rejects with `TIMEOUT` if no peer takes it for `timeoutMs`: then
+ * libzmq has no connection for it, and ZMTP in TypeScript needs that long to close.
  */
 export async function sendUnanswered(
   { options, what, endpoint, timeoutMs, transport: kind }: Recipient,
@@ -86,13 +89,13 @@ export async function sendUnanswered(
     const advice =
       processCurve() === undefined
         ? `is ${what} without encryption there?`
-        : `is ${what} there, is --server-key its key, and does it let ours in?`;
-    return new ProjError('TIMEOUT', `${endpoint}: nobody took it within ${timeoutMs} ms; ${advice}`);
+        : `is ${what} there, is --server-key its key, and does it admit ours?`;
+    return new ProjError('TIMEOUT', `${endpoint}: no peer took it within ${timeoutMs} ms; ${advice}`);
   };
   try {
     await send(client);
   } catch (error) {
-    // Its time is over: what has found no connection by now may be dropped.
+    // Time is up: messages without a connection may be dropped.
     void client.close();
     throw isProjError(error, 'TIMEOUT') ? timedOut() : error;
   }

@@ -1,4 +1,4 @@
-/** `proj events`: what workers of NORFAB tell about their jobs, as a broker publishes it. */
+/** `proj events`: the events of NORFAB workers about their jobs, as a broker publishes them. */
 import {
   connectEndpoints,
   defineCommand,
@@ -20,9 +20,9 @@ const DAY_MS = 86_400_000;
 const options = z.strictObject({
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:5556'])
-    .describe('where brokers publish, their --nfp-events; all are listened to'),
-  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('events of this job alone; needs the service'),
-  count: wholeNumber({ min: 0 }).default(0).describe('events to wait for; 0 goes on until it is interrupted'),
+    .describe('where brokers publish, their --nfp-events; subscribes to all of them'),
+  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('only events of this job; needs the service'),
+  count: wholeNumber({ min: 0 }).default(0).describe('events to wait for; 0 continues until interrupted'),
   timeoutMs: milliseconds({ min: 0, max: DAY_MS })
     .default(0)
     .describe('how long to wait for each event; 0 is for ever'),
@@ -35,12 +35,12 @@ type Settings = z.output<typeof options>;
 /** Prints events. */
 export const events = defineCommand({
   name: 'events',
-  summary: 'Print what workers of NORFAB tell about their jobs, as a broker publishes it, a line per event.',
+  summary: 'Print the events of NORFAB workers about their jobs, as a broker publishes them, one line per event.',
   options,
-  operands: [{ syntax: '[service]', help: 'the service whose workers are listened to; none is all of them' }],
+  operands: [{ syntax: '[service]', help: 'service whose workers to follow; without it, all services' }],
   examples: [
-    { what: 'everything, until it is interrupted', line: '' },
-    { what: 'the next event of service sample, for a program', line: 'sample --count 1 --json' },
+    { what: 'everything, until interrupted', line: '' },
+    { what: 'the next event of service sample, as JSON', line: 'sample --count 1 --json' },
     { what: 'one job', line: 'sample --uuid 4c38f1a6d2f64d3b8d6a1f0a5a3f6e11' },
   ],
   async run({ settings, operands, stop, log, print }) {
@@ -68,7 +68,7 @@ function jsonOf({ service, worker, uuid, value, body, missed }: NfpPublication &
   return JSON.stringify({ service, worker, uuid, event: value ?? body.map(frameForJson), missed });
 }
 
-/** The next event; rejects with `TIMEOUT` when there is none for too long. */
+/** The next event; rejects with `TIMEOUT` if none arrives in time. */
 async function next(
   subscription: NfpSubscription,
   { connect, timeoutMs }: Settings,

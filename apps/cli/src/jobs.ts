@@ -1,4 +1,4 @@
-/** `proj post`, `proj get`, `proj delete`: jobs of NORFAB. */
+/** `proj post`, `proj get`, `proj delete`: NORFAB jobs. */
 import { defineCommand } from '@proj/appkit';
 import type { Context } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -11,20 +11,23 @@ import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, unlessStopped, withNf
 /** Posts a job and prints what each worker returns. */
 export const post = defineCommand({
   name: 'post',
-  summary: 'Give a job to NORFAB workers and print what each of them returns, one line per worker.',
+  summary: 'Submit a job to NORFAB workers and print what each of them returns, one line per worker.',
   options: postOptions,
   operands: [
     { syntax: '<service>', help: 'name of the service' },
     { syntax: '<task>', help: 'name of the task' },
-    { syntax: '[args...]', help: 'positional arguments: JSON, and text where it is none; \'"3"\' is the text 3' },
+    {
+      syntax: '[args...]',
+      help: 'positional arguments: JSON or, if a word is not valid JSON, text; \'"3"\' is the text 3',
+    },
   ],
   examples: [
     { what: 'all workers of a service', line: 'sample ping' },
-    { what: 'a number and a text for any of them', line: 'sample add 3 three --target any' },
+    { what: 'a number and a text, for any one of them', line: 'sample add 3 three --target any' },
     { what: 'named arguments', line: `nornir cli --kwargs '{"commands": ["show clock"]}'` },
-    { what: 'two workers, and what they tell meanwhile', line: `sample deploy --target '["w1", "w2"]' --events` },
-    { what: 'what the broker knows of its clients', line: 'mmi.service.broker show_clients' },
-    { what: 'on record, so that proj jobs goes on with it after an interrupt', line: 'sample long-one --store ./jobs' },
+    { what: 'two workers, and their events', line: `sample deploy --target '["w1", "w2"]' --events` },
+    { what: 'what the broker knows about its clients', line: 'mmi.service.broker show_clients' },
+    { what: 'recorded, so that proj jobs resumes it after an interrupt', line: 'sample long-one --store ./jobs' },
     { what: 'without waiting: prints the uuid for proj get and proj delete', line: 'sample long-one --no-wait' },
   ],
   async run({ settings, operands, stop, print, log }) {
@@ -39,12 +42,12 @@ export const post = defineCommand({
         return asked.exitCode;
       }
       const named = uuid === undefined ? {} : { uuid };
-      // What is on record goes on without us.
+      // Recorded jobs continue without this process.
       const signal = store === undefined ? { signal: stop } : {};
       const job = await client.post(service, task, { args, kwargs, target, timeoutMs, ...signal, ...named });
       if (store !== undefined)
         stop.addEventListener('abort', () => {
-          log.warn({ uuid: job.uuid, store }, 'the job goes on: see proj jobs');
+          log.warn({ uuid: job.uuid, store }, 'the job continues: see proj jobs');
         });
       if (wait) return unlessStopped(follow(job, settings, print), stop);
       const workers = await unlessStopped(job.accepted, stop);
@@ -56,15 +59,15 @@ export const post = defineCommand({
   },
 });
 
-/** Prints what workers say about a job. */
+/** Prints what workers report about a job. */
 export const get = defineCommand({
   name: 'get',
-  summary: 'Print what NORFAB workers say about a job: its result, or how far it is.',
+  summary: 'Print what NORFAB workers report about a job: its result, or its progress.',
   options: jobOptions,
   operands: [{ syntax: '<uuid>', help: 'the id that proj post has printed' }],
   examples: [
-    { what: 'whoever knows it', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
-    { what: 'one worker, for a program', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --target w1 --json' },
+    { what: 'from any worker that knows it', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
+    { what: 'from one worker, as JSON', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --target w1 --json' },
   ],
   run: ({ settings, operands, stop, print }) =>
     withNfpClient(settings, async (client) => {
@@ -78,11 +81,11 @@ export const get = defineCommand({
 /** Cancels a job. */
 export const deleteJob = defineCommand({
   name: 'delete',
-  summary: "Have NORFAB workers cancel a job, or forget its result. NORFAB's own workers do not answer.",
+  summary: "Make NORFAB workers cancel a job, or forget its result. NORFAB's own workers do not answer.",
   options: jobOptions,
   operands: [{ syntax: '<uuid>', help: 'the id that proj post has printed' }],
   examples: [
-    { what: 'wherever it is', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
+    { what: 'at all workers', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
     { what: 'at the workers of one service', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --service sample' },
   ],
   run: ({ settings, operands, stop, print }) =>
@@ -96,7 +99,7 @@ export const deleteJob = defineCommand({
 
 type Settings = z.output<typeof postOptions>;
 
-/** Prints results, and events if they are wanted, as they come. */
+/** Prints results as they arrive, and events if requested. */
 async function follow(job: NfpJob, { events, json }: Settings, print: Context<Settings>['print']): Promise<number> {
   const results: NfpJobResult[] = [];
   const showEvents = async (): Promise<void> => {

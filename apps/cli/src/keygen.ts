@@ -1,4 +1,4 @@
-/** `proj keygen`: a pair of keys for CURVE. */
+/** `proj keygen`: a key pair for CURVE. */
 import { defineCommand, onOff, writeKeyPair } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
@@ -6,14 +6,14 @@ import * as z from 'zod';
 /** Writes a certificate pair and prints the public key. */
 export const keygen = defineCommand({
   name: 'keygen',
-  summary: 'Make a pair of keys for encryption: NAME.key, to be given away, and NAME.key_secret, to be kept.',
+  summary: 'Create a key pair for encryption: NAME.key, to share, and NAME.key_secret, to keep secret.',
   options: z.strictObject({ json: onOff().default(false).describe('print JSON') }),
   operands: [
-    { syntax: '<name>', help: 'path of the files without their endings; files that exist are not overwritten' },
+    { syntax: '<name>', help: 'path of the files without their extensions; existing files are not overwritten' },
   ],
   examples: [
     { what: 'the keys of a broker: clients need broker.key', line: 'broker' },
-    { what: 'those of a client: the broker needs clients/ada.key', line: 'clients/ada' },
+    { what: 'the keys of a client: the broker needs clients/ada.key', line: 'clients/ada' },
   ],
   async run({ settings, operands, print }) {
     const [name] = operands;

@@ -1,4 +1,4 @@
-/** `proj services` and `proj workers`: what a broker of Majordomo or NORFAB knows. */
+/** `proj services` and `proj workers`: what a Majordomo or NORFAB broker knows. */
 import { defineCommand } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import type { MmiServiceEntry, MmiWorkerEntry } from '@proj/client/mdp';
@@ -24,7 +24,7 @@ const WORKER_COLUMNS: Column<MmiWorkerEntry>[] = [
   { heading: 'SEEN MS AGO', cell: ({ lastSeenMs }) => Math.round(lastSeenMs) },
 ];
 
-/** A row of a NORFAB broker: what it says, by what it calls it. */
+/** A row from a NORFAB broker: its values by its own names. */
 type NfpRow = Readonly<Record<string, unknown>>;
 
 const nfpColumn = (heading: string, name: string): Column<NfpRow> => ({
@@ -54,11 +54,11 @@ const NFP_WORKER_COLUMNS = [
 /** Lists services with their workers and queues. */
 export const services = defineCommand({
   name: 'services',
-  summary: 'List the services a broker knows: workers, how many of them are busy, requests that wait.',
+  summary: 'List the services that a broker knows: workers, busy workers, waiting requests.',
   options: listingOptions,
   examples: [
-    { what: 'the broker of this machine', line: '' },
-    { what: 'another broker, for a program', line: '--connect tcp://10.0.0.7:5555 --json' },
+    { what: 'the broker on this machine', line: '' },
+    { what: 'another broker, as JSON', line: '--connect tcp://10.0.0.7:5555 --json' },
     { what: 'a NORFAB broker of this project', line: '--protocol nfp' },
   ],
   run: async ({ settings, stop, print }) => {
@@ -67,7 +67,7 @@ export const services = defineCommand({
   },
 });
 
-/** Lists the workers of one service, or all. */
+/** Lists the workers of one service, or of all. */
 export const workers = defineCommand({
   name: 'workers',
   summary: 'List the workers of a service, or all workers, and when the broker last heard of them.',
@@ -75,8 +75,8 @@ export const workers = defineCommand({
   operands: [{ syntax: '[service]', help: 'name of the service' }],
   examples: [
     { what: 'all workers', line: '' },
-    { what: 'those of one service', line: 'echo' },
-    { what: 'those of a service at a NORFAB broker', line: 'sample --protocol nfp' },
+    { what: 'the workers of one service', line: 'echo' },
+    { what: 'the workers of one service at a NORFAB broker', line: 'sample --protocol nfp' },
   ],
   run: async ({ settings, operands: [service], stop, print }) => {
     printListing(await listWorkers(settings, service, stop), settings.json, print);
@@ -86,7 +86,7 @@ export const workers = defineCommand({
 
 type Settings = z.output<typeof listingOptions>;
 
-/** What a broker told, and the same for people. */
+/** What a broker answered, and the same as text. */
 export interface Listing {
   readonly rows: readonly unknown[];
   readonly lines: readonly string[];
@@ -105,7 +105,7 @@ export async function listServices(settings: Settings, stop: AbortSignal): Promi
   return listing(entries, SERVICE_COLUMNS);
 }
 
-/** Asks a broker for the workers of a service, or for all. */
+/** Asks a broker for the workers of one service, or of all. */
 export async function listWorkers(
   settings: Settings,
   service: string | undefined,

@@ -57,9 +57,9 @@ const commands = [
 await runProgram({
   name: 'proj',
   version: manifest.version,
-  summary: 'Calls services, looks at brokers, fills and empties queues.',
+  summary: 'Calls services, inspects brokers, fills and empties queues.',
   envPrefix: 'PROJ_CLI_',
-  // Standard output belongs to the results.
+  // Standard output is only for results.
   logging: { fd: 2, level: 'warn' },
   commands: [...commands, completionOf(commands)],
 });

@@ -1,4 +1,4 @@
-/** The options of the commands of `proj` for jobs of NORFAB. */
+/** The options of the `proj` commands for NORFAB jobs. */
 import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption } from '@proj/appkit';
 import * as z from 'zod';
 
@@ -9,7 +9,7 @@ export const nfpConnectionOptions = z.strictObject({
   connect: connectEndpoints().default(['tcp://127.0.0.1:5555']).describe('brokers, in order of preference'),
   dialect: oneOf(['current', 'legacy'])
     .default('current')
-    .describe('of the broker: legacy is NORFAB up to 0.14.0, whose services are called by GET'),
+    .describe('dialect of the broker: legacy is NORFAB up to 0.14.0, whose services are called by GET'),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(10_000).describe('how long answers may take'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one value per line'),
@@ -21,27 +21,27 @@ const store = text('FOLDER', 'a folder');
 export const postOptions = nfpConnectionOptions.extend({
   store: store
     .optional()
-    .describe(
-      'keep the job on record there, so that proj jobs goes on with it when this process has ended (default: nowhere)',
-    ),
+    .describe('record the job there, so that proj jobs can resume it after this process has ended (default: nowhere)'),
   target: text('WORKERS', 'all, any, the name of a worker, or a JSON array of names')
     .default('all')
-    .describe('all workers of the service, any of them, one by name, or several as a JSON array'),
+    .describe('all workers of the service, any one, one by name, or several as a JSON array'),
   kwargs: text('JSON', 'a JSON object').default('{}').describe('named arguments of the task'),
-  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('the id of the job (default: 32 random digits)'),
+  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('id of the job (default: 32 random digits)'),
   wait: onOff()
     .default(true)
-    .describe('wait for the results; without it the uuid is printed once the workers have the job'),
-  events: onOff().default(false).describe('print what workers tell while they are at it'),
+    .describe('wait for the results; with --no-wait print the uuid once the workers have the job'),
+  events: onOff().default(false).describe('print what workers report while they run the job'),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long the job may take'),
 });
 
 /** Options of `proj jobs`. */
 export const jobsOptions = nfpConnectionOptions.extend({
-  store: store.optional().describe('the folder that proj post --store was given; it must be there'),
+  store: store.optional().describe('the folder given to proj post --store; it must exist'),
   wait: onOff()
     .default(true)
-    .describe('go on with jobs that have no outcome yet, and wait for them; without it they are listed as they are'),
+    .describe(
+      'resume jobs that have no outcome yet, and wait for them; with --no-wait list jobs without waiting for them',
+    ),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long to wait for them'),
 });
 
@@ -49,10 +49,10 @@ export const jobsOptions = nfpConnectionOptions.extend({
 export const jobOptions = nfpConnectionOptions.extend({
   service: text('NAME', 'a text of 1 to 255 bytes')
     .default('all')
-    .describe('the service whose workers are asked; all is those of every service'),
+    .describe('service whose workers are asked; all means every service'),
   target: text('WORKERS', 'all, any, the name of a worker, or a JSON array of names')
     .default('all')
-    .describe('which of its workers are asked'),
+    .describe('which of its workers to ask'),
 });
 
 /** Options of `proj fetch`. */
@@ -60,5 +60,5 @@ export const fetchOptions = nfpConnectionOptions.extend({
   to: text('FOLDER', 'a folder').default('.').describe('the folder for the file'),
   worker: text('NAME', 'the name of a worker, or any')
     .optional()
-    .describe("take it from a worker of service filesharing (default: the broker's own files)"),
+    .describe("get it from a worker of service filesharing (default: the broker's own files)"),
 });

@@ -6,8 +6,10 @@ import * as z from 'zod';
 export const connectionOptions = z.strictObject({
   connect: connectEndpoints().default(['tcp://127.0.0.1:5555']).describe('brokers, in order of preference'),
   protocol: oneOf(['mdp', 'mdp01']).default('mdp').describe('Majordomo 0.2 or 0.1'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('silence after which a try has failed'),
-  tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('sends of one request in all'),
+  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
+    .default(2500)
+    .describe('silence after which an attempt has failed'),
+  tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('attempts to send one request'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one value per line'),
 });
@@ -28,11 +30,9 @@ export const callOptions = connectionOptions
     protocol: oneOf(['mdp', 'mdp01', 'ppp'])
       .default('mdp')
       .describe('Majordomo 0.2 or 0.1, or Paranoid Pirate, which has no services: every word is a frame'),
-    failFast: onOff()
-      .default(false)
-      .describe('ask the broker first and fail at once when no worker offers the service'),
-    stream: onOff().default(false).describe('print partial replies as they come'),
-    raw: onOff().default(false).describe('write the bytes of the reply as they are, frames joined'),
+    failFast: onOff().default(false).describe('ask the broker first and fail at once if no worker offers the service'),
+    stream: onOff().default(false).describe('print partial replies as they arrive'),
+    raw: onOff().default(false).describe('write the raw bytes of the reply, frames joined'),
   })
   .superRefine(({ protocol, failFast, stream }, context) => {
     const refuse = (option: string, message: string): void => {
@@ -43,7 +43,7 @@ export const callOptions = connectionOptions
     if (stream) refuse('stream', 'must be off with --protocol ppp, which has no partial replies');
   });
 
-/** Longest delay and life of a message: as long as the wire has room for. */
+/** Longest delay and lifetime of a message: the longest that fits on the wire. */
 const longMilliseconds = () => milliseconds({ min: 0, max: 4_000_000_000_000 });
 
 /** Options of `proj push`. */
@@ -55,13 +55,11 @@ export const pushOptions = z.strictObject({
   id: text('TEXT', 'a text of 1 to 255 bytes')
     .optional()
     .describe('the id of the message: a queue with --dedupe-window-ms stores it once (default: a new one each time)'),
-  delayMs: longMilliseconds().optional().describe('deliver it so long after storing; needs a queue with --headers'),
-  ttlMs: longMilliseconds()
-    .optional()
-    .describe('do not deliver it so long after storing; needs a queue with --headers'),
+  delayMs: longMilliseconds().optional().describe('deliver it only after this time; needs a queue with --headers'),
+  ttlMs: longMilliseconds().optional().describe('do not deliver it after this time; needs a queue with --headers'),
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
     .default(10_000)
-    .describe('how long the queue may take to say that it has stored a message'),
+    .describe('how long the queue may take to confirm that it has stored a message'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON'),
 });
@@ -69,16 +67,14 @@ export const pushOptions = z.strictObject({
 /** Options of `proj pull`. */
 export const pullOptions = z.strictObject({
   connect: connectEndpoints().default(['tcp://127.0.0.1:11132']).describe('send sockets of queues'),
-  count: wholeNumber({ min: 0 }).default(1).describe('messages to take; 0 goes on until it is interrupted'),
+  count: wholeNumber({ min: 0 }).default(1).describe('messages to take; 0 continues until interrupted'),
   verdict: oneOf(['ack', 'nack', 'leave'])
     .default('ack')
-    .describe(
-      'what becomes of a message once it is printed: deleted, given back at once, or given back by its timeout',
-    ),
+    .describe('what to do with a message once it is printed: delete it, return it at once, or let it time out'),
   timeoutMs: milliseconds({ min: 0, max: 86_400_000 })
     .default(5000)
     .describe('how long to wait for each message; 0 is for ever'),
-  raw: onOff().default(false).describe('write the bytes of the bodies as they are, frames joined'),
+  raw: onOff().default(false).describe('write the raw bytes of the bodies, frames joined'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one message per line, with key and times'),
 });
@@ -88,8 +84,10 @@ export const monitorOptions = z.strictObject({
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:11133'])
     .describe('monitor sockets of queues, in order of preference'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('silence after which a try has failed'),
-  tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('questions in all'),
+  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
+    .default(2500)
+    .describe('silence after which an attempt has failed'),
+  tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('attempts to ask'),
   transport: transportOption(),
-  json: onOff().default(false).describe('print JSON, numbers as numbers'),
+  json: onOff().default(false).describe('print JSON, with numbers as numbers'),
 });

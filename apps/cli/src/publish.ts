@@ -1,4 +1,4 @@
-/** `proj publish`: a message for whoever subscribed at the pub-sub device of EventMQ. */
+/** `proj publish`: a message to subscribers of EventMQ's pub-sub device. */
 import { defineCommand } from '@proj/appkit';
 import { readBody, readStandardInput } from './body.js';
 import { sendUnanswered } from './emqp-jobs.js';
@@ -8,10 +8,10 @@ import { publishOptions } from './pubsub-options.js';
 export const publish = defineCommand({
   name: 'publish',
   summary:
-    'Hand a message to whoever listens to a topic at the pub-sub device of EventMQ. Nobody says whether it arrived.',
+    "Publish a message to all subscribers of a topic at EventMQ's pub-sub device. The protocol does not confirm delivery.",
   options: publishOptions,
   operands: [
-    { syntax: '<topic>', help: 'what subscriptions are compared with' },
+    { syntax: '<topic>', help: 'topic that subscriptions are compared with' },
     { syntax: '[body]', help: 'text, @file, - for standard input; @@x is the text @x' },
   ],
   examples: [

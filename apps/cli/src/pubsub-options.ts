@@ -8,24 +8,24 @@ const DAY_MS = 86_400_000;
 export const publishOptions = z.strictObject({
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:47298'])
-    .describe('where the pub-sub device of EventMQ takes messages; the first counts'),
+    .describe("where EventMQ's pub-sub device accepts messages; only the first endpoint is used"),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS })
     .default(2500)
-    .describe('how long the device may take to come and take the message, which it does not confirm'),
+    .describe('how long the device may take to connect and take the message, which it does not confirm'),
   transport: oneOf(['zmtp', 'zmq'])
     .default('zmtp')
-    .describe('what the socket is made of: ZMTP in TypeScript, which is there sooner, or libzmq'),
+    .describe('socket implementation: ZMTP in TypeScript, which connects sooner, or libzmq'),
 });
 
 /** Options of `proj subscribe`. */
 export const subscribeOptions = z.strictObject({
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:47299'])
-    .describe('where the pub-sub device of EventMQ hands messages out; the first counts'),
-  count: wholeNumber({ min: 0 }).default(0).describe('messages to wait for; 0 goes on until it is interrupted'),
+    .describe("where EventMQ's pub-sub device sends messages; only the first endpoint is used"),
+  count: wholeNumber({ min: 0 }).default(0).describe('messages to wait for; 0 continues until interrupted'),
   timeoutMs: milliseconds({ min: 0, max: DAY_MS })
     .default(0)
     .describe('how long to wait for each message; 0 is for ever'),
   transport: transportOption(),
-  json: onOff().default(false).describe('print JSON, one message per line, with topic'),
+  json: onOff().default(false).describe('print JSON, one message per line, with its topic'),
 });

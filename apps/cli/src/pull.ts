@@ -1,4 +1,4 @@
-/** `proj pull`: messages out of a PZQ queue. */
+/** `proj pull`: takes messages out of a PZQ queue. */
 import { defineCommand, processTransport } from '@proj/appkit';
 import { ProjError, PzqConsumer } from '@proj/client';
 import type { PzqMessage } from '@proj/client';
@@ -6,25 +6,25 @@ import type * as z from 'zod';
 import { pullOptions } from './options.js';
 import { frameForJson, frameForPeople } from './render.js';
 
-/** Messages taken in ahead of the one that is printed, where there is no other limit. */
+/** Messages to take in ahead of the one being printed, if there is no other limit. */
 const PREFETCH = 32;
 const PREFETCH_MAX = 100_000;
 
 /** Prints messages and acknowledges them. */
 export const pull = defineCommand({
   name: 'pull',
-  summary: 'Take messages out of a queue and print them, one line per frame; each is acknowledged once it is printed.',
+  summary: 'Take messages out of a queue and print them, one line per frame; acknowledge each once it is printed.',
   options: pullOptions,
   examples: [
     { what: 'the next message', line: '' },
     { what: 'the next message, which stays in the queue', line: '--verdict nack' },
-    { what: 'a hundred messages, for a program', line: '--count 100 --json' },
-    { what: 'whatever comes, until it is interrupted', line: '--count 0 --timeout-ms 0' },
+    { what: 'a hundred messages, as JSON', line: '--count 100 --json' },
+    { what: 'all messages, until interrupted', line: '--count 0 --timeout-ms 0' },
     { what: 'the bytes of a body', line: '--raw >body.bin' },
   ],
   async run({ settings, stop, print }) {
     const { connect, count, verdict } = settings;
-    // What is given back stays in hand to the end: it would come again at once, and to us.
+    // Returned messages stay in hand until the end: otherwise they would come back to us at once.
     const most = verdict === 'nack' ? PREFETCH_MAX : PREFETCH;
     const prefetch = count === 0 ? most : Math.min(count, most);
     const held: PzqMessage[] = [];
@@ -63,7 +63,7 @@ async function next(
     return await consumer.receive({ signal: limit === undefined ? stop : AbortSignal.any([stop, limit]) });
   } catch (error) {
     if (limit?.aborted !== true || stop.aborted) throw error;
-    const where = `the queue at ${connect.join(', ')} has none, or there is none`;
+    const where = `the queue at ${connect.join(', ')} is empty, or there is no queue`;
     throw new ProjError('TIMEOUT', `no message within ${timeoutMs} ms, after ${taken}: ${where}`);
   }
 }

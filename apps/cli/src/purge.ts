@@ -1,4 +1,4 @@
-/** `proj purge`: removes what waits in a queue. */
+/** `proj purge`: removes the waiting messages of a queue. */
 import { defineCommand, onOff, text } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { Model } from '@proj/dashboard/shared';
@@ -16,15 +16,16 @@ const options = z.strictObject({
   json: onOff().default(false).describe('print JSON'),
 });
 
-/** Removes the waiting messages of a queue, after a question. */
+/** Removes the waiting messages of a queue after asking. */
 export const purge = defineCommand({
   name: 'purge',
-  summary: 'Remove what waits in a queue over HTTP; what consumers have stays. Asks first; needs --token-file.',
+  summary:
+    'Remove the waiting messages of a queue over HTTP; messages that consumers have stay. Asks first; needs --token-file.',
   options,
   operands: [{ syntax: '<queue>', help: 'its name, as proj top shows it' }],
   examples: [
     { what: 'the queue of npm start', line: 'pzq --token-file token' },
-    { what: 'another one, by a script', line: 'orders --http http://10.0.0.7:8056/ --token-file token --yes' },
+    { what: 'another one, in a script', line: 'orders --http http://10.0.0.7:8056/ --token-file token --yes' },
   ],
   async run({ settings, operands: [name = ''], stop, print }) {
     const { protocol, yes, json } = settings;
@@ -45,11 +46,11 @@ export const purge = defineCommand({
   },
 });
 
-/** Messages that wait in the queue; `undefined` if the program shows none of this name. */
+/** The number of waiting messages in the queue; `undefined` if the program shows no queue of this name. */
 function sizeOf({ services, servers }: Model, protocol: string, name: string): number | undefined {
   const row = services[`${protocol}/${name}`];
   if (row !== undefined) return row.waiting;
-  // A server may show no queues one by one.
+  // A server need not list its queues.
   const isListed = Object.values(services).some((each) => each.protocol === protocol);
   return isListed ? undefined : servers[protocol]?.gauges['ready'];
 }

@@ -1,4 +1,4 @@
-/** `proj push`: messages into a PZQ queue. */
+/** `proj push`: stores messages in a PZQ queue. */
 import { createInterface } from 'node:readline';
 import { defineCommand, processTransport } from '@proj/appkit';
 import { PzqProducer, ProjError } from '@proj/client';
@@ -6,22 +6,22 @@ import type * as z from 'zod';
 import { readBody, readStandardInput } from './body.js';
 import { pushOptions } from './options.js';
 
-/** The original's clients wait so long before they send a message again. */
+/** The original's clients wait this long before they resend a message. */
 const ACK_TIMEOUT_MS = 5000;
-/** Lines that may be without outcome before no further one is read. */
+/** How many lines may be without an outcome before we stop reading more. */
 const UNDER_WAY_MAX = 2000;
 
 /** Stores a message, or one per line of standard input, and says how many were stored. */
 export const push = defineCommand({
   name: 'push',
-  summary: 'Put a message into a queue, or one per line of standard input, and wait until it is stored.',
+  summary: 'Store a message in a queue, or one per line of standard input, and wait until it is stored.',
   options: pushOptions,
   operands: [{ syntax: '[body...]', help: 'one frame each: text, @file, - for standard input; @@x is the text @x' }],
   examples: [
     { what: 'one frame of text', line: 'hello' },
     { what: 'two frames: a word and the bytes of a file', line: 'invoice @invoice.pdf' },
     { what: 'each line of a log as a message', line: '--lines <app.log' },
-    { what: 'once, however often it is said', line: '--id order-17 @order-17.json' },
+    { what: 'once, however often it is sent', line: '--id order-17 @order-17.json' },
     { what: 'in an hour, if the queue reads headers', line: '--delay-ms 3600000 reminder' },
   ],
   async run({ settings, operands, stop, print }) {
@@ -57,7 +57,9 @@ async function pushOne(producer: PzqProducer, body: Buffer[], settings: Settings
   return 1;
 }
 
-/** Sends lines as they come. After the first failure no further one is read, and the error says how many are stored. */
+/**
+ * Sends lines as they are read. After the first failure it stops reading, and the error says how many lines are stored.
+ */
 async function pushLines(producer: PzqProducer, settings: Settings, stop: AbortSignal): Promise<number> {
   const { delayMs, ttlMs } = wishesOf(settings);
   const wishes = delayMs === undefined && ttlMs === undefined ? undefined : { delayMs, ttlMs };

@@ -1,4 +1,4 @@
-/** `proj queue`: what is left of a store that was damaged. Of queues, and of jobs and schedules as well. */
+/** `proj queue`: what is left of a damaged store of queues, jobs or schedules. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineCommand, onOff } from '@proj/appkit';
@@ -16,28 +16,28 @@ interface Care {
 const QUEUE: Care = { check: checkQueue, salvage: salvageQueue };
 const RECORDS: Care = { check: checkRecords, salvage: salvageRecords };
 
-/** Looks through a folder, or carries over what is readable. */
+/** Checks a folder, or copies what is readable. */
 export const queue = defineCommand({
   name: 'queue',
   summary:
-    'Look after a store on this machine that no program has open: say what is readable, or carry that over into a new folder.',
+    'Check a store on this machine that no program has open: say what is readable, or copy that into a new folder.',
   options: z.strictObject({ json: onOff().default(false).describe('print JSON') }),
   operands: [
     {
       syntax: '<action>',
       words: ['check', 'salvage'],
-      help: 'check: change nothing, exit 1 where something is damaged; salvage: write NEWFOLDER',
+      help: 'check: change nothing, exit with 1 if something is damaged; salvage: write NEWFOLDER',
     },
-    { syntax: '<folder>', help: 'of a queue (queue.mdb), or of jobs or schedules (records.mdb)' },
-    { syntax: '[newfolder]', help: 'for salvage: made, and must hold no store' },
+    { syntax: '<folder>', help: 'folder of a queue (queue.mdb), or of jobs or schedules (records.mdb)' },
+    { syntax: '[newfolder]', help: 'for salvage: created if missing; must not hold a store' },
   ],
   examples: [
-    { what: 'what of a queue is readable', line: 'check /var/lib/orders' },
+    { what: 'what is readable in a queue', line: 'check /var/lib/orders' },
     {
-      what: 'carry it over; then start the queue with --store lmdb:/var/lib/orders-2',
+      what: 'copy it; then start the queue with --store lmdb:/var/lib/orders-2',
       line: 'salvage /var/lib/orders /var/lib/orders-2',
     },
-    { what: 'the schedules of a scheduler, for a program', line: 'check /var/lib/schedules --json' },
+    { what: 'the schedules of a scheduler, as JSON', line: 'check /var/lib/schedules --json' },
   ],
   async run({ settings, operands, print }) {
     const [action, folder = '', newFolder] = operands;

@@ -1,4 +1,4 @@
-/** `proj jobs`: jobs of NORFAB that `proj post --store` has put on record. */
+/** `proj jobs`: NORFAB jobs that `proj post --store` has recorded. */
 import { existsSync } from 'node:fs';
 import { defineCommand } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -6,14 +6,14 @@ import type { NfpClient, NfpJobRecord } from '@proj/client/nfp';
 import { jobsOptions } from './nfp-options.js';
 import { lineOfResult, unlessStopped, withNfpClient } from './protocols/nfp.js';
 
-/** Goes on with jobs of earlier processes, and lists all that are on record. */
+/** Resumes jobs of earlier processes, and lists all recorded jobs. */
 export const jobs = defineCommand({
   name: 'jobs',
-  summary: 'Go on with the NORFAB jobs of proj post --store that have no outcome yet, and list all that are on record.',
+  summary: 'Resume the NORFAB jobs of proj post --store that have no outcome yet, and list all recorded jobs.',
   options: jobsOptions,
   examples: [
-    { what: 'results of what was posted before, as soon as they are there', line: '--store ./jobs' },
-    { what: 'how far it is, for a program', line: '--store ./jobs --no-wait --json' },
+    { what: 'the results of earlier jobs, as soon as they arrive', line: '--store ./jobs' },
+    { what: 'their progress, as JSON', line: '--store ./jobs --no-wait --json' },
   ],
   run({ settings, stop, print }) {
     const { wait, timeoutMs, json, store } = settings;
@@ -38,7 +38,7 @@ export const jobs = defineCommand({
   },
 });
 
-/** The oldest first. */
+/** Oldest first. */
 async function recordsOf(client: NfpClient): Promise<NfpJobRecord[]> {
   const records: NfpJobRecord[] = [];
   for await (const record of client.jobs()) records.push(record);
@@ -52,7 +52,7 @@ function linesOf(record: NfpJobRecord, json: boolean): string[] {
   return [`${uuid} ${state} ${service} ${task}${why}`, ...results.map((result) => `  ${lineOfResult(result, false)}`)];
 }
 
-/** 3 when one was waited for in vain, 1 when one has failed. */
+/** 3 if a job got no outcome in time, 1 if one has failed. */
 function exitCodeOf(records: readonly NfpJobRecord[], wait: boolean): number {
   const isOpen = ({ endedAt }: NfpJobRecord): boolean => endedAt === undefined;
   if (records.some(({ state }) => state === 'STALE') || (wait && records.some(isOpen))) return 3;

@@ -1,12 +1,12 @@
-/** Frames of a reply for people and for programs. */
+/** Frames of a reply as text for people and as JSON. */
 
-/** A frame as one line: its text when it is printable UTF-8, else `0x` and hex. */
+/** A frame as one line: its text if it is printable UTF-8, else `0x` and hex. */
 export function frameForPeople(frame: Uint8Array): string {
   const text = asText(frame);
   return text === undefined || /[\p{Cc}\p{Cs}]/u.test(text.replaceAll(/[\n\t]/g, '')) ? `0x${hex(frame)}` : text;
 }
 
-/** A frame for JSON, without loss: text, or `{ "hex": ... }` when the bytes are not UTF-8. */
+/** A frame as JSON, without loss: text, or `{ "hex": ... }` if the bytes are not UTF-8. */
 export function frameForJson(frame: Uint8Array): string | { readonly hex: string } {
   return asText(frame) ?? { hex: hex(frame) };
 }

@@ -1,4 +1,4 @@
-/** `proj schedule`, `proj unschedule`: jobs of EventMQ that run regularly. */
+/** `proj schedule`, `proj unschedule`: EventMQ jobs that run regularly. */
 import { createHash } from 'node:crypto';
 import { defineCommand, milliseconds, onOff, text, wholeNumber } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -14,7 +14,7 @@ const common = {
   ...jobOptions,
   timeoutMs: milliseconds({ min: 1, max: DAY_MS })
     .default(2500)
-    .describe('how long each broker may take to come and take the message, which it does not confirm'),
+    .describe('how long each broker may take to connect and take the message, which it does not confirm'),
 };
 
 const scheduleOptions = z
@@ -23,13 +23,15 @@ const scheduleOptions = z
     ...runOptions,
     interval: wholeNumber({ min: 1, max: SECONDS_MAX })
       .optional()
-      .describe('run it every so many seconds; either this or --cron'),
+      .describe('interval in seconds; use either this or --cron'),
     cron: text('EXPRESSION', 'five fields such as "0 4 * * *"')
       .optional()
-      .describe('run it at these times, in the time zone of the scheduler'),
-    haste: onOff().default(true).describe('run it at once, too'),
-    runCount: wholeNumber({ min: 1, max: SECONDS_MAX }).optional().describe('end after so many runs (default: never)'),
-    guarantee: onOff().default(true).describe('have a run done again when its worker dies'),
+      .describe("when to run it, in the scheduler's time zone"),
+    haste: onOff().default(true).describe('also run it at once'),
+    runCount: wholeNumber({ min: 1, max: SECONDS_MAX })
+      .optional()
+      .describe('end after this many runs (default: never)'),
+    guarantee: onOff().default(true).describe('repeat a run if its worker dies'),
   })
   .refine(({ interval, cron }) => (interval === undefined) !== (cron === undefined), {
     path: ['interval'],
@@ -37,19 +39,19 @@ const scheduleOptions = z
   });
 
 const operands = [
-  { syntax: '<queue>', help: 'queue whose workers run it; unschedule does not look at it' },
+  { syntax: '<queue>', help: 'queue whose workers run it; unschedule ignores it' },
   ...jobOperands,
 ] as const;
 
-/** Has schedulers run a job regularly. */
+/** Makes schedulers run a job regularly. */
 export const schedule = defineCommand({
   name: 'schedule',
   summary:
-    'Have an EventMQ scheduler run a job at intervals or by cron, and print its name. A known job gets the new times.',
+    'Make an EventMQ scheduler run a job at intervals or by cron, and print its name. A known job gets the new times.',
   options: scheduleOptions,
   operands,
   examples: [
-    { what: 'every 30 seconds, beginning now', line: 'default myjobs.poll --interval 30' },
+    { what: 'every 30 seconds, starting now', line: 'default myjobs.poll --interval 30' },
     { what: 'every night, with two arguments', line: 'mail myjobs.report weekly 7 --cron "0 4 * * *" --no-haste' },
     { what: 'three times, a minute apart', line: 'default myjobs.ping --interval 60 --run-count 3' },
   ],
@@ -68,13 +70,13 @@ export const schedule = defineCommand({
   },
 });
 
-/** Has schedulers forget a job. */
+/** Makes schedulers forget a job. */
 export const unschedule = defineCommand({
   name: 'unschedule',
-  summary: 'Have EventMQ schedulers forget a job: the same path, callable and arguments. Prints its name.',
+  summary: 'Make EventMQ schedulers forget a job with the same path, callable and arguments. Prints its name.',
   options: z.strictObject(common),
   operands,
-  examples: [{ what: 'what was scheduled above', line: 'mail myjobs.report weekly 7' }],
+  examples: [{ what: 'the job scheduled above', line: 'mail myjobs.report weekly 7' }],
   async run({ settings, operands: words, stop, print }) {
     const job = jobOf(words, settings.kwargs);
     await send(settings, (client) => client.unschedule(words[0] ?? '', job, { signal: stop }));
@@ -83,7 +85,7 @@ export const unschedule = defineCommand({
   },
 });
 
-/** To the first broker that takes it: a job that is scheduled twice is scheduled once. */
+/** Sent to the first broker that takes it: scheduling a job twice schedules it once. */
 async function send(
   { connect, timeoutMs, transport }: Pick<z.output<typeof scheduleOptions>, 'connect' | 'timeoutMs' | 'transport'>,
   ask: (client: EmqpClient) => Promise<void>,
@@ -100,7 +102,7 @@ async function send(
   }
 }
 
-/** What schedulers, EventMQ's own included, call the job. */
+/** The name that schedulers, including EventMQ's own, give the job. */
 function lineOf({ path, callable, args = [], kwargs = {} }: EmqpJob, json: boolean): string {
   const body = encodeEmqpJson(['run', { path, callable, args, kwargs }]);
   const name = createHash('sha1')

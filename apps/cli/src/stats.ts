@@ -1,4 +1,4 @@
-/** `proj stats`: every counter and size of a program, of every protocol it serves. */
+/** `proj stats`: every counter and size of a program, for every protocol it serves. */
 import { defineCommand, formatTable, onOff } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { Model } from '@proj/dashboard/shared';
@@ -16,25 +16,25 @@ interface Figure {
 
 const options = z.strictObject({
   ...programOptions,
-  all: onOff().default(false).describe('print those that are zero, too'),
-  json: onOff().default(false).describe('print JSON: an object for each protocol'),
+  all: onOff().default(false).describe('also print zero counters'),
+  json: onOff().default(false).describe('print JSON, one object for each protocol'),
 });
 
-/** Prints the figures of all protocols, or one. */
+/** Prints the counters of all protocols, or of one. */
 export const stats = defineCommand({
   name: 'stats',
-  summary: 'Print all counters and sizes of a program over HTTP: of all its protocols, or one.',
+  summary: 'Print all counters and sizes of a program over HTTP, for all its protocols or for one.',
   options,
   operands: [
     {
       syntax: '[protocol]',
-      help: 'only this one',
+      help: 'only this protocol',
       words: ['mdp', 'ppp', 'emqp', 'nfp', 'pzq', 'scheduler'],
     },
   ],
   examples: [
     { what: 'the broker of npm start', line: '' },
-    { what: 'its Majordomo, for a program', line: 'mdp --json' },
+    { what: 'only its Majordomo, as JSON', line: 'mdp --json' },
     { what: 'its queue', line: '--http http://127.0.0.1:8056/' },
   ],
   async run({ settings, operands: [protocol], stop, print }) {

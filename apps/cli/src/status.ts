@@ -1,4 +1,6 @@
-/** `proj status`: what a program has to do, and who does it. Over HTTP, or as the protocol tells: MMI, an admin port, a monitor socket. */
+/**
+ * `proj status`: the work of a program and who does it. Over HTTP, or as the protocol reports it: MMI, an admin port, a monitor socket.
+ */
 import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, transportOption } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
@@ -24,19 +26,19 @@ const options = z.strictObject({
   connect: connectEndpoints()
     .optional()
     .describe(
-      'what to ask without --http: a broker, the admin port of EventMQ, or the monitor socket of a queue (default: the usual port on this machine)',
+      "what to ask without --http: a broker, EventMQ's admin port, or the monitor socket of a queue (default: the usual port on this machine)",
     ),
   protocol: oneOf(['mdp', 'mdp01', 'nfp', 'emqp', 'pzq'])
     .default('emqp')
     .describe('without --http: Majordomo 0.2 or 0.1, NORFAB, EventMQ, or PZQ'),
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('how long the answers may take'),
   transport: transportOption(),
-  json: onOff().default(false).describe('print one object of JSON'),
+  json: onOff().default(false).describe('print one JSON object'),
 });
 
 const byName = z.record(z.string(), z.number()).default({});
 
-/** What this reads of the three answers; whatever else a broker says is for `--json`. */
+/** The parts of the three answers that are read here; the rest of a broker's answers is only for `--json`. */
 const answers = z.looseObject({
   waiting_messages_by_queue: byName,
   inflight_messages_by_queue: byName,
@@ -62,13 +64,13 @@ type Answers = z.output<typeof answers>;
 export const status = defineCommand({
   name: 'status',
   summary:
-    'Show services, queues and workers: of any program over HTTP, or of brokers and queues, also of others, as their protocols tell it.',
+    'Show services, queues and workers: of any program over HTTP, or of brokers and queues, including those of others, as their protocols report them.',
   options,
   examples: [
     { what: 'the broker of npm start', line: '--http http://127.0.0.1:8055/' },
-    { what: 'the same for a program', line: '--http http://127.0.0.1:8055/ --json' },
-    { what: 'the EventMQ broker of this machine', line: '--protocol emqp' },
-    { what: 'a queue, by its monitor socket', line: '--protocol pzq --connect tcp://10.0.0.7:11133' },
+    { what: 'the same as JSON', line: '--http http://127.0.0.1:8055/ --json' },
+    { what: 'the EventMQ broker on this machine', line: '--protocol emqp' },
+    { what: 'a queue, at its monitor socket', line: '--protocol pzq --connect tcp://10.0.0.7:11133' },
   ],
   async run({ settings, stop, print }) {
     const { http, protocol, json } = settings;
@@ -97,7 +99,7 @@ export const status = defineCommand({
   },
 });
 
-/** Questions in all, as `proj services` asks them. */
+/** Attempts to ask, as for `proj services`. */
 const TRIES = 3;
 
 type Settings = z.output<typeof options>;
@@ -125,7 +127,7 @@ function readAnswers(endpoint: string, texts: readonly string[]): Answers {
     const not_shown = Object.fromEntries(parts.flatMap((part) => Object.entries(part.not_shown)));
     return answers.parse(Object.assign({}, ...parts, { not_shown }));
   } catch (cause) {
-    throw new ProjError('PROTOCOL_REMOTE', `${endpoint}: its answers are not those of an EventMQ broker`, { cause });
+    throw new ProjError('PROTOCOL_REMOTE', `${endpoint}: it does not answer like an EventMQ broker`, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-/** `proj subscribe`: what is published at the pub-sub device of EventMQ. */
+/** `proj subscribe`: messages published at EventMQ's pub-sub device. */
 import { defineCommand, processTransport } from '@proj/appkit';
 import { EmqpClient, ProjError } from '@proj/client';
 import type { EmqpPublication, EmqpSubscription } from '@proj/client/emqp';
@@ -9,12 +9,12 @@ import { frameForJson, frameForPeople } from './render.js';
 /** Prints messages. */
 export const subscribe = defineCommand({
   name: 'subscribe',
-  summary: 'Print what is published at the pub-sub device of EventMQ, a line per message.',
+  summary: "Print the messages published at EventMQ's pub-sub device, one line per message.",
   options: subscribeOptions,
-  operands: [{ syntax: '[topic...]', help: 'what topics must begin with; none is all of them' }],
+  operands: [{ syntax: '[topic...]', help: 'prefixes of topics; without any, all topics' }],
   examples: [
-    { what: 'everything, until it is interrupted', line: '' },
-    { what: 'the next message about sport, for a program', line: 'news.sport --count 1 --json' },
+    { what: 'everything, until interrupted', line: '' },
+    { what: 'the next message about sport, as JSON', line: 'news.sport --count 1 --json' },
   ],
   async run({ settings, operands, stop, log, print }) {
     const { connect, count, json } = settings;
@@ -37,7 +37,7 @@ export const subscribe = defineCommand({
 
 type Settings = z.output<typeof subscribeOptions>;
 
-/** The next message; rejects with `TIMEOUT` when there is none for too long. */
+/** The next message; rejects with `TIMEOUT` if none arrives in time. */
 async function next(
   subscription: EmqpSubscription,
   { connect, timeoutMs }: Settings,

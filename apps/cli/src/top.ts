@@ -1,4 +1,4 @@
-/** `proj top`: what a program does now, live, in the terminal. */
+/** `proj top`: a live view of a program in the terminal. */
 import { setTimeout } from 'node:timers/promises';
 import { defineCommand } from '@proj/appkit';
 import { isProjError } from '@proj/client';
@@ -17,11 +17,11 @@ import { DrawnTerminal, hasTerminal } from './top/terminal.js';
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 8000;
 
-/** Follows a program until the user leaves. */
+/** Follows a program until the user quits. */
 export const top = defineCommand({
   name: 'top',
   summary:
-    'Follow a program over HTTP in the terminal: its faults, services, queues, workers and clients, once a second. The key ? shows the others.',
+    'Follow a program over HTTP in the terminal: its faults, services, queues, workers and clients, once a second. The key ? lists the others.',
   options: z.strictObject(programOptions),
   examples: [
     { what: 'the broker of npm start', line: '' },
@@ -37,7 +37,7 @@ export const top = defineCommand({
   },
 });
 
-/** Rejects as the first connection does, and with the reason of `stop`; later ones are tried again. */
+/** Rejects like the first connection, and with the reason of `stop`; later connections are retried. */
 async function follow(program: RemoteProgram, stop: AbortSignal): Promise<void> {
   const quit = new AbortController();
   const end = AbortSignal.any([stop, quit.signal]);

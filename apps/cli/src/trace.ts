@@ -9,10 +9,10 @@ const options = z.strictObject({
   log: text('FILE', 'a file name')
     .optional()
     .describe('log of proj-broker or proj-queue with --log-level trace --log-format json (default: standard input)'),
-  json: onOff().default(false).describe('print the lines of the log as they are'),
+  json: onOff().default(false).describe('print the lines of the log unchanged'),
 });
 
-/** What this reads of a line; all lines have a time and a message. */
+/** The fields of a line that are read here; all lines have a time and a message. */
 const schema = z.looseObject({
   time: z.string(),
   msg: z.string(),
@@ -37,8 +37,8 @@ export const trace = defineCommand({
     { syntax: '<id>', help: 'id of a message, uuid of a job, key of a message, or routing id of a peer in hex' },
   ],
   examples: [
-    { what: 'a job of NORFAB', line: '5c1e3c1f0c6f4a0a9a0e6f2f8d1b7e11 --log broker.log' },
-    { what: 'all that a client of Majordomo asks, as it happens', line: '006b8b4567 < broker.log' },
+    { what: 'a NORFAB job', line: '5c1e3c1f0c6f4a0a9a0e6f2f8d1b7e11 --log broker.log' },
+    { what: 'all requests of a Majordomo client, as they happen', line: '006b8b4567 < broker.log' },
   ],
   async run({ settings, operands, print }) {
     const [id = ''] = operands;
@@ -62,7 +62,7 @@ async function readable(path: string) {
   }
 }
 
-/** A log may have lines of others in between. */
+/** Other lines may be mixed into a log. */
 function parse(line: string): Line | undefined {
   try {
     return schema.safeParse(JSON.parse(line)).data;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   endpoint = endpoints.mdp;
   queue = endpoints.pppFrontend;
   const common = ['--connect', endpoint, '--heartbeat-ms', '500'];
-  // Three services with two conversations each, and one of each other worker.
+  // Three services with two conversations each, and one conversation of every other worker.
   const registrations = 9;
   const workers = [
     system.start('worker', [...common, '--service', 'echo,sha256,sleep', '--concurrency', '2']),
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.end());
 
-/** Rejects when the program ends. */
+/** Rejects if the program ends. */
 async function endOf(program: ChildProgram): Promise<never> {
   const { code, stderr } = await program.exit;
   throw new Error(`${program.name} ended (${code}): ${stderr}`);
@@ -43,13 +43,13 @@ function proj(args: readonly string[], input?: string) {
 describe('proj call', () => {
   it.each<[string, string[], string | undefined, string]>([
     ['text, one line per frame', ['echo', 'hello', 'w\u00f6rld'], undefined, 'hello\nw\u00f6rld\n'],
-    ['an empty frame for no body', ['echo'], undefined, '\n'],
+    ['an empty frame without a body', ['echo'], undefined, '\n'],
     ['standard input', ['echo', '-'], 'from a pipe', 'from a pipe\n'],
     ['bytes as they are', ['echo', 'a', '-', '--raw'], 'b\0c', 'ab\0c'],
     ['JSON', ['echo', 'a', '', '--json'], undefined, '{"service":"echo","kind":"final","body":["a",""]}\n'],
     ['the last reply of a stream', ['echo', 'a', '--stream'], undefined, 'a\n'],
     ['a 0.1 service', ['echo', 'old', '--protocol', 'mdp01'], undefined, 'old\n'],
-    ['what it gets over its own ZMTP', ['echo', 'a', '--transport', 'zmtp'], undefined, 'a\n'],
+    ['what it gets over our ZMTP', ['echo', 'a', '--transport', 'zmtp'], undefined, 'a\n'],
   ])('prints %s', async (_, args, input, stdout) => {
     expect(await proj(['call', ...args], input)).toEqual({ code: 0, stdout, stderr: '' });
   });
@@ -74,7 +74,7 @@ describe('proj call', () => {
     expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker has the service: allow more by --timeout-ms/);
   });
 
-  it('exits 3 for a service nobody offers, and says so', async () => {
+  it('exits 3 for a service without workers, and says so', async () => {
     const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '3000', '--tries', '2']);
     expect(code).toBe(3);
     expect(stderr).toMatch(
@@ -82,7 +82,7 @@ describe('proj call', () => {
     );
   });
 
-  it('exits 1 at once for a service nobody offers, when told to ask first', async () => {
+  it('exits 1 at once for a service without workers, if told to ask first', async () => {
     const { code, stderr } = await proj(['call', 'nobody', 'x', '--fail-fast']);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'proj: service "nobody": no worker offers it\n' });
   });
@@ -103,7 +103,7 @@ describe('proj call', () => {
     expect(stderr).toMatch(/no broker answers at ipc:\/\/\/no\/such: is it running/);
   });
 
-  it('exits 1 with the words of a service that refuses', async () => {
+  it('exits 1 with the error message of a service that refuses', async () => {
     const { code, stdout, stderr } = await proj(['call', 'fail', 'x']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe('proj: service "fail" refused: HANDLER_FAILED: handler fail: it always does\n');
@@ -125,14 +125,14 @@ describe('proj call --protocol ppp', () => {
 
   it.each<[string, string[], string | undefined, string]>([
     ['every word as a frame', ['echo', 'hello'], undefined, 'echo\nhello\n'],
-    ['an empty frame for no word', [], undefined, '\n'],
+    ['an empty frame without words', [], undefined, '\n'],
     ['standard input, as bytes', ['-', '--raw'], 'b\0c', 'b\0c'],
-    ['JSON, which names no service', ['a', '', '--json'], undefined, '{"kind":"final","body":["a",""]}\n'],
+    ['JSON, without a service name', ['a', '', '--json'], undefined, '{"kind":"final","body":["a",""]}\n'],
   ])('takes %s', async (_, args, input, stdout) => {
     expect(await ppp(args, input)).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  it('exits 1 with the words of a worker that refuses', async () => {
+  it('exits 1 with the error message of a worker that refuses', async () => {
     const { endpoints, registered } = await programs.startBroker('--only', 'ppp');
     const args = ['--service', 'fail', '--on-error', 'reply', '--protocol', 'ppp', '--connect', endpoints.pppBackend];
     programs.start('worker', args);
@@ -142,7 +142,7 @@ describe('proj call --protocol ppp', () => {
     expect(stderr).toBe('proj: request refused: HANDLER_FAILED: handler fail: it always does\n');
   });
 
-  it('exits 3 without an answer, and says what may be the matter', async () => {
+  it('exits 3 without an answer, and lists possible causes', async () => {
     const { code, stderr } = await ppp(['x', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '2']);
     expect(code).toBe(3);
     expect(stderr).toMatch(
@@ -159,7 +159,7 @@ describe('proj call --protocol ppp', () => {
 });
 
 describe('proj services and proj workers', () => {
-  it('lists services for people', async () => {
+  it('lists services as text', async () => {
     const { code, stdout } = await proj(['services']);
     expect(code).toBe(0);
     const lines = stdout
@@ -171,7 +171,7 @@ describe('proj services and proj workers', () => {
     expect(lines).toContainEqual(['echo', '0.1', '1']);
   });
 
-  it('lists services and workers for programs', async () => {
+  it('lists services and workers as JSON', async () => {
     const services = JSON.parse((await proj(['services', '--json'])).stdout) as unknown[];
     expect(services).toContainEqual({ name: 'sha256', version: '0.2', workers: 2, busy: 0, waiting: 0 });
     const workers = JSON.parse((await proj(['workers', 'sha256', '--json'])).stdout) as unknown[];
@@ -181,7 +181,7 @@ describe('proj services and proj workers', () => {
 });
 
 describe('proj decode', () => {
-  it('prints what a message means', async () => {
+  it('explains a message', async () => {
     const { code, stdout } = await proj(['decode', '', '4d4450433031', '6563686f', '6869', 'ff']);
     expect(code).toBe(0);
     const readings = stdout
@@ -198,7 +198,7 @@ describe('proj decode', () => {
     });
   });
 
-  it('prints what a message of another protocol means', async () => {
+  it('explains a message of another protocol', async () => {
     const { code, stdout } = await proj(['decode', '02']);
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -209,17 +209,13 @@ describe('proj decode', () => {
 
   it.each([
     [
-      'an acknowledgement of a consumer',
+      "a consumer's acknowledgement",
       ['1795199729632593|28cbd893-e992-4872-ad21-d846881a2241', '1'],
       { receiver: 'send socket', kind: 'consumer-ack', positive: true },
     ],
     ['an answer to a producer', ['id', '0', '', 'no'], { receiver: 'producer', stored: false, reason: 'no' }],
-    ['the question of a monitor', ['', 'MONITOR'], { receiver: 'monitor socket', kind: 'monitor-request' }],
-    [
-      'what may be a message to store',
-      ['id', 'h', 'h', '', 'x', ''],
-      { receiver: 'receive socket', headers: ['h', 'h'] },
-    ],
+    ['a question to the monitor', ['', 'MONITOR'], { receiver: 'monitor socket', kind: 'monitor-request' }],
+    ['a message to store', ['id', 'h', 'h', '', 'x', ''], { receiver: 'receive socket', headers: ['h', 'h'] }],
   ])('knows PZQ: %s', async (_, frames, reading) => {
     const { code, stdout } = await proj(['decode', ...frames.map((frame) => Buffer.from(frame).toString('hex'))]);
     expect(code).toBe(0);
@@ -231,8 +227,8 @@ describe('proj decode', () => {
   });
 
   it.each([
-    ['what is no hex', ['0g'], 2, 'proj: frame "0g": must be hex, two digits per byte\n'],
-    ['what no protocol has', [''], 1, 'proj: no protocol has this message (mdp at broker: no-header, '],
+    ['a word that is not hex', ['0g'], 2, 'proj: frame "0g": must be hex, two digits per byte\n'],
+    ['a message of no protocol', [''], 1, 'proj: no protocol has this message (mdp at broker: no-header, '],
   ])('refuses %s', async (_, frames, code, line) => {
     const outcome = await proj(['decode', ...frames]);
     expect(outcome.code).toBe(code);

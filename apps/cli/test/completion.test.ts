@@ -9,7 +9,7 @@ beforeAll(async () => {
   script = (await programs.run('cli', ['completion', 'bash'])).stdout;
 });
 
-/** What bash offers when these words are typed, in one shell. */
+/** What bash offers for these words, in one shell. */
 function complete(lines: readonly string[]): string[][] {
   const asks = lines.map((line) => `ask '${line}'`).join('\n');
   const ask = `ask() { COMP_LINE=$1 COMP_POINT=\${#1}; _proj; echo "\${COMPREPLY[*]}"; }`;
@@ -24,17 +24,17 @@ function complete(lines: readonly string[]): string[][] {
 const CASES: readonly (readonly [what: string, line: string, words: readonly string[]])[] = [
   ['a command', 'proj serv', ['services']],
   ['an option', 'proj call --time', ['--timeout-ms']],
-  ['an option behind an endpoint', 'proj call --connect tcp://127.0.0.1:5555 --tim', ['--timeout-ms']],
-  ['a switch that is on', 'proj schedule --no-g', ['--no-guarantee']],
-  ['the words of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
-  ['the words of an option behind =', 'proj call --protocol=p', ['ppp']],
-  ['options that every command has', 'proj keygen --log-f', ['--log-format']],
-  ['the words of an operand', 'proj queue ', ['check', 'salvage']],
-  ['an operand behind options', 'proj queue --log-level warn --json s', ['salvage']],
+  ['an option after an endpoint', 'proj call --connect tcp://127.0.0.1:5555 --tim', ['--timeout-ms']],
+  ['a switch that is on by default', 'proj schedule --no-g', ['--no-guarantee']],
+  ['the values of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
+  ['the values of an option after =', 'proj call --protocol=p', ['ppp']],
+  ['options of every command', 'proj keygen --log-f', ['--log-format']],
+  ['the values of an operand', 'proj queue ', ['check', 'salvage']],
+  ['an operand after options', 'proj queue --log-level warn --json s', ['salvage']],
   ['no operand twice', 'proj queue check check', []],
   ['itself', 'proj completion ', ['bash', 'zsh', 'fish']],
-  ['nothing where anything may stand', 'proj call --timeout-ms ', []],
-  ['nothing of a command that there is not', 'proj teleport --', []],
+  ['nothing where any text is allowed', 'proj call --timeout-ms ', []],
+  ['nothing for an unknown command', 'proj teleport --', []],
   ['folders', 'proj queue check /etc/init', ['/etc/init.d']],
 ];
 
@@ -50,7 +50,7 @@ describe('bash completes', () => {
   });
 });
 
-it('refuses other shells with their names', async () => {
+it('refuses other shells and names the supported ones', async () => {
   expect(await programs.run('cli', ['completion', 'tcsh'])).toEqual({
     code: 2,
     stdout: '',

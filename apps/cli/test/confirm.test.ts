@@ -1,4 +1,4 @@
-/** The question before something is lost, at a terminal made of streams. */
+/** The confirmation before something is lost, at a terminal made of streams. */
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, it, vi } from 'vitest';
 import { confirm } from '../src/confirm.js';
@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Asks, and types this once the question is there, or ends the input. */
+/** Asks, and types this once the question is shown, or ends the input. */
 function ask(keys: string | undefined) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = Object.assign(new PassThrough(), { isTTY: true });
@@ -40,7 +40,7 @@ it('refuses an input that ends without a word', async () => {
   await expect(ask(undefined).answer).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
 });
 
-it('makes Ctrl-C an interrupt of the process, and ends with its reason', async () => {
+it('turns Ctrl-C into an interrupt of the process, and rejects with its reason', async () => {
   const { answer, reason, kill } = ask('\u0003');
   await expect(answer).rejects.toBe(reason);
   expect(kill).toHaveBeenCalledWith(process.pid, 'SIGINT');

@@ -1,13 +1,13 @@
-/** `proj defer`, `schedule`, `unschedule` and `publish` against proj-broker and proj-worker, and against nobody. */
+/** `proj defer`, `schedule`, `unschedule` and `publish` against proj-broker and proj-worker, and without a peer. */
 import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
-/** A port that nobody but root could listen at, and nobody does. */
+/** A port that only root could listen at, and nobody does. */
 const NOBODY = 'tcp://127.0.0.1:1';
 afterEach(() => programs.end());
 
-/** A broker and its job manager with the sample jobs; neither takes the other for dead on a busy machine. */
+/** A broker and its job manager with the sample jobs; neither loses the other on a busy machine. */
 async function start() {
   const patient = ['--heartbeat-ms', '10000', '--liveness', '60'];
   const { endpoints } = await programs.startBroker('--only', 'emqp', ...patient);
@@ -18,7 +18,7 @@ async function start() {
 }
 
 describe('proj defer', () => {
-  it('prints what the job returned: text as it is, all else as JSON', async () => {
+  it('prints what the job returned: text as it is, everything else as JSON', async () => {
     const { defer } = await start();
     expect(await defer('default', 'sample.add', '2', '3')).toEqual({ code: 0, stdout: '5\n', stderr: '' });
     expect(await defer('default', 'sample.nosuch')).toMatchObject({ code: 0, stdout: 'no job "sample.nosuch" here\n' });
@@ -35,7 +35,7 @@ describe('proj defer', () => {
   });
 });
 
-describe('ends with exit code 3 when nobody is there:', () => {
+describe('ends with exit code 3 without a peer:', () => {
   it.each(TRANSPORTS)('proj schedule, unschedule and publish over %s', async (transport) => {
     const nobody = ['--connect', NOBODY, '--transport', transport, '--timeout-ms', '200'];
     const job = ['default', 'my.job'];
@@ -46,12 +46,12 @@ describe('ends with exit code 3 when nobody is there:', () => {
     ]) {
       const { code, stdout, stderr } = await programs.run('cli', [...args, ...nobody]);
       expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-      expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 200 ms; is an? .* there\?\n$/);
+      expect(stderr).toMatch(/^proj: tcp:.*: no peer took it within 200 ms; is an? .* there\?\n$/);
     }
   });
 });
 
-it('proj schedule goes to the next broker when the first one is away, and prints the name of the job', async () => {
+it('proj schedule goes to the next broker if the first one is down, and prints the name of the job', async () => {
   const { endpoints } = await programs.startBroker('--only', 'emqp');
   const connect = ['--connect', `${NOBODY},${endpoints.emqpFrontend}`, '--timeout-ms', '5000'];
   const args = ['default', 'myjobs.add', '5', '5', '--interval', '60', ...connect];
@@ -63,7 +63,7 @@ it.each([
   ['neither interval nor cron', ['schedule', 'q', 'a.b'], 'exactly one of --interval and --cron is needed'],
   ['both', ['schedule', 'q', 'a.b', '--interval', '1', '--cron', '* * * * *'], 'exactly one of --interval and --cron'],
   ['a job without a path', ['defer', 'q', 'add'], 'job "add": must be path.callable'],
-  ['kwargs that are no object', ['defer', 'q', 'a.b', '--kwargs', '5'], '--kwargs = 5: must be a JSON object'],
+  ['kwargs that are not an object', ['defer', 'q', 'a.b', '--kwargs', '5'], '--kwargs = 5: must be a JSON object'],
 ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
   const { code, stderr } = await programs.run('cli', args);
   expect(code).toBe(2);

@@ -1,4 +1,4 @@
-/** Encryption by the options of the programs: real processes, certificates as `proj keygen` writes them. */
+/** Encryption with the programs' options: real processes, certificates as written by `proj keygen`. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 
-/** How long a call waits that is not answered: until then it must have been refused, also on a busy machine. */
+/** How long an unanswered call waits; by then it must have been refused, even on a busy machine. */
 const UNANSWERED = ['--timeout-ms', '10000', '--tries', '1'];
 
-/** Programs and certificates of one test: most of them wait for what is refused, so they do it at the same time. */
+/** Programs and certificates of one test: most tests wait for a refusal, so they run concurrently. */
 async function place({ onTestFinished }: TestContext) {
   const programs = new Programs();
   const folder = mkdtempSync(join(tmpdir(), 'encryption-'));
@@ -25,7 +25,7 @@ async function place({ onTestFinished }: TestContext) {
     programs,
     at,
     keygen,
-    /** What each program of a client says to reach the broker. */
+    /** The options that each client program needs to reach the broker. */
     toBroker: (name: string) => [
       ...['--server-key', at('broker.key')],
       ...['--curve-secret-key', at(`${name}.key_secret`)],
@@ -38,7 +38,7 @@ async function place({ onTestFinished }: TestContext) {
 }
 
 describe.concurrent('an encrypted broker', () => {
-  it('rule 53: serves those on its list, and lets new ones in without a restart', async (context) => {
+  it('rule 53: serves keys on its list, and admits new ones without a restart', async (context) => {
     const { programs, at, keygen, toBroker, startBroker } = await place(context);
     await keygen('clients/worker');
     const { broker, endpoint, registered } = await startBroker('--authorized-keys', at('clients'));
@@ -58,7 +58,7 @@ describe.concurrent('an encrypted broker', () => {
     expect((await refused).stderr).toContain('the server refused our key');
   });
 
-  it('rule 54: takes the text of a key, and names the likely cause when it is another one', async (context) => {
+  it('rule 54: accepts the text of a key, and names the likely cause if it is the wrong one', async (context) => {
     const { programs, at, startBroker } = await place(context);
     const { broker, endpoint, registered } = await startBroker();
     const key = /public-key = "(.*)"/.exec(readFileSync(at('broker.key'), 'utf8'))?.[1] ?? '';
@@ -79,31 +79,38 @@ describe.concurrent('an encrypted broker', () => {
     await broker.record('a handshake failed: the client expects a server with another key');
   });
 
-  it.for(TRANSPORTS)('over %s takes no schedule and no publication of those it refuses', async (transport, context) => {
-    const { programs, at, keygen, toBroker, startBroker } = await place(context);
-    await keygen('clients/bob');
-    await keygen('ada');
-    const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
-    const commands = [
-      ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
-      ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
-      ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
-    ].map((args) => [...args, '--transport', transport]);
-    const all = (...flags: readonly string[]) =>
-      Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
+  it.for(TRANSPORTS)(
+    'over %s accepts no schedule and no publication from refused clients',
+    async (transport, context) => {
+      const { programs, at, keygen, toBroker, startBroker } = await place(context);
+      await keygen('clients/bob');
+      await keygen('ada');
+      const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
+      const commands = [
+        ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
+        ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
+        ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
+      ].map((args) => [...args, '--transport', transport]);
+      const all = (...flags: readonly string[]) =>
+        Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
 
-    for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
-    for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
-      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-      expect(stderr).toMatch(/nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/);
-    }
-    for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
-      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-      expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
-    }
-  });
+      for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
+      for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
+        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+        expect(stderr).toMatch(
+          /no peer took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/,
+        );
+      }
+      for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
+        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+        expect(stderr).toMatch(
+          /^proj: tcp:.*: no peer took it within 1000 ms; is an? .* without encryption there\?\n$/,
+        );
+      }
+    },
+  );
 
-  it('refuses options that mean nothing alone, and files that are none', async (context) => {
+  it('refuses options that mean nothing alone, and missing or invalid files', async (context) => {
     const { programs, at } = await place(context);
     const missing = await programs.run('broker', ['--authorized-keys', at('clients')]);
     expect(missing).toMatchObject({ code: 2 });
@@ -117,7 +124,7 @@ describe.concurrent('an encrypted broker', () => {
 });
 
 describe.concurrent('a broker without encryption', () => {
-  it('rule 55: warns once when others can reach it', async (context) => {
+  it('rule 55: warns once if others can reach it', async (context) => {
     const { programs } = await place(context);
     const { broker } = await programs.startBroker(
       '--mdp',

@@ -1,4 +1,4 @@
-/** `proj events` against what proj-broker publishes. */
+/** `proj events` with a publishing proj-broker. */
 import { processTransport } from '@proj/appkit';
 import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
@@ -11,7 +11,10 @@ afterEach(async () => {
   await programs.end();
 });
 
-/** A broker that publishes, with a worker that tells an event of each of two jobs again and again: a subscription has no answer. */
+/**
+ * A broker that publishes, with a worker that keeps reporting an event for each of two jobs, because a subscription is not
+ * confirmed.
+ */
 async function start(): Promise<string> {
   const broker = await programs.startBroker(
     '--only',
@@ -56,7 +59,7 @@ async function start(): Promise<string> {
 }
 
 describe('proj events', () => {
-  it('prints a line per event, of a service, of a job, as JSON', async () => {
+  it('prints one line per event, for a service, for a job, or as JSON', async () => {
     const connect = await start();
     const listen = (...args: string[]) => programs.run('cli', ['events', '--connect', connect, ...args]);
     const lines = (await listen('--count', '2')).stdout.trim().split('\n');

@@ -1,4 +1,4 @@
-/** `proj status --http`, `stats`, `dead` and `purge` against a queue that is shown, and against what answers otherwise. */
+/** `proj status --http`, `stats`, `dead` and `purge` with a queue on HTTP, and with other HTTP servers. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ afterEach(() => {
 const care = (operands: readonly string[], more: object = {}) =>
   run(dead, operands, { http: queue.url, tokenFile, ...more });
 
-/** Where a server answers so. */
+/** The address of a server that answers like this. */
 async function serve(listener: RequestListener): Promise<string> {
   const started = createServer(listener);
   server = started;
@@ -79,8 +79,8 @@ describe('proj dead', () => {
     ['show without an id', ['show'], {}, 'dead show: must be'],
     ['ids and --all', ['return', '1'], { all: true }, 'dead return 1: must be'],
     ['neither', ['discard'], {}, 'dead discard: must be'],
-    ['all without --yes where nobody can be asked', ['discard'], { all: true }, 'confirm it with --yes'],
-    ['a token file that is none', ['list'], { tokenFile: '/nowhere' }, 'must be a readable file (ENOENT)'],
+    ['all without --yes and without a terminal', ['discard'], { all: true }, 'confirm with --yes'],
+    ['a missing token file', ['list'], { tokenFile: '/nowhere' }, 'must be a readable file (ENOENT)'],
     ['a token file without a token', ['list'], { tokenFile: '/dev/null' }, 'must be a file with a token'],
   ])('refuses %s', async (_, operands, more, why) => {
     await expect(care(operands, more)).rejects.toMatchObject({
@@ -98,7 +98,7 @@ describe('proj dead', () => {
 });
 
 describe('proj stats', () => {
-  it('prints the figures of a protocol, without those that are zero', async () => {
+  it('prints the counters of a protocol, without those that are zero', async () => {
     await queue.store('three');
     expect(await queue.take()).toBe('three');
     queue.tick();
@@ -133,12 +133,12 @@ describe('proj status --http', () => {
     const { lines } = await run(status, [], { http: queue.url });
     expect(lines[0]).toMatch(/^proj-queue 1\.2\.3, process \d+, up /);
     expect(lines[1]).toMatch(/ ready, .* in flight, .* dead, .*busy .*, memory /);
-    // A snapshot counts as a second, and there were many: a consumer may look slow.
+    // Each snapshot counts as a second, and there were many: a consumer may look slow.
     expect(lines[2]).toMatch(/^(no faults$|FAULT [a-z-]+: )/);
     expect(lines.join('\n')).toMatch(/\n\nQUEUE +PROTOCOL +PER S +READY/);
   });
 
-  it('prints one object of JSON, also for an address without http://', async () => {
+  it('prints one JSON object, also for an address without http://', async () => {
     const { lines } = await run(status, [], { http: queue.url.replace('http://', ''), json: true });
     expect(JSON.parse(lines.join())).toMatchObject({
       process: { name: 'proj-queue' },
@@ -150,7 +150,7 @@ describe('proj status --http', () => {
 });
 
 describe('proj purge', () => {
-  it('removes what waits in a queue', async () => {
+  it('removes the waiting messages of a queue', async () => {
     await using full = await showQueue();
     await full.store('four');
     await full.store('five');
@@ -158,12 +158,12 @@ describe('proj purge', () => {
     full.tick();
     const figures = (await run(stats, [], { http: full.url, json: true })).lines.join();
     const { purged } = (JSON.parse(figures) as { pzq: { counters: { purged: number } } }).pzq.counters;
-    // One message may be on its way to a consumer, whether there is one or not.
+    // One message may be on its way to a consumer, whether or not there is a consumer.
     expect(purged).toBeGreaterThan(0);
     expect(lines).toEqual([`Messages purged: ${purged}.`]);
   });
 
-  it('names the queue twice, and prints how many there were', async () => {
+  it('names the queue twice, and prints how many messages there were', async () => {
     let asked: unknown;
     const http = await serve((request, response) => {
       request.on(
@@ -176,7 +176,7 @@ describe('proj purge', () => {
     expect(asked).toEqual([`Bearer ${TOKEN}`, { action: 'purge', protocol: 'pzq', name: 'orders', confirm: 'orders' }]);
   });
 
-  it('does nothing where nobody can be asked', async () => {
+  it('does nothing without a terminal to ask at', async () => {
     await expect(run(purge, ['pzq'], { http: queue.url, tokenFile })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringMatching(
@@ -194,7 +194,7 @@ describe('proj purge', () => {
 });
 
 describe('an action', () => {
-  it('that is not answered in time may still be under way', async () => {
+  it('that is not answered in time may still be in progress', async () => {
     const http = await serve(() => undefined);
     const discard = run(dead, ['discard'], { http, tokenFile, all: true, yes: true, timeoutMs: 50 });
     await expect(discard).rejects.toMatchObject({
@@ -203,7 +203,7 @@ describe('an action', () => {
     });
   });
 
-  it('has a minute, a question 2500 ms', async () => {
+  it('has a minute, a query 2500 ms', async () => {
     const timer = vi.spyOn(globalThis, 'setTimeout');
     const limits = () => timer.mock.calls.map(([, ms]) => ms).filter((ms) => ms === 2500 || ms === 60_000);
     const ask = { http: queue.url, tokenFile, timeoutMs: undefined };
@@ -220,10 +220,15 @@ describe('an action', () => {
 
 describe('an address', () => {
   it.each<[string, RequestListener, string, string]>([
-    ['with a page behind it', (_, response) => response.end('<html>'), 'PROTOCOL_REMOTE', 'is no program'],
-    ['with other JSON behind it', (_, response) => response.end('{"process":1}'), 'PROTOCOL_REMOTE', 'is no program'],
+    ['with a page behind it', (_, response) => response.end('<html>'), 'PROTOCOL_REMOTE', 'is not a program'],
     [
-      'that leads elsewhere',
+      'with other JSON behind it',
+      (_, response) => response.end('{"process":1}'),
+      'PROTOCOL_REMOTE',
+      'is not a program',
+    ],
+    [
+      'that redirects',
       (_, response) => response.writeHead(302, { location: '/x' }).end(),
       'UNREACHABLE',
       'cannot be reached',
@@ -232,7 +237,7 @@ describe('an address', () => {
     ['whose answer does not end', (_, response) => response.write('{'), 'TIMEOUT', 'no answer within 50 ms'],
   ])('%s is told', async (_, listener, code, why) => {
     const http = await serve(listener);
-    // Only where the limit is the subject may it come.
+    // The limit may be reached only if it is the subject of the test.
     const timeoutMs = code === 'TIMEOUT' ? 50 : 60_000;
     await expect(run(stats, [], { http, timeoutMs })).rejects.toMatchObject({
       code,
@@ -243,13 +248,13 @@ describe('an address', () => {
   it.each<[string, (response: ServerResponse) => void, string]>([
     ['stalls', (response) => response.write('half'), 'TIMEOUT'],
     ['breaks off', (response) => response.write('half', () => response.destroy()), 'UNREACHABLE'],
-  ])('whose dead letter %s is told', async (_, answer, code) => {
+  ])('whose dead letter %s is reported', async (_, answer, code) => {
     const http = await serve((_request, response) => answer(response));
     const timeoutMs = code === 'TIMEOUT' ? 50 : 60_000;
     await expect(run(dead, ['show', '1'], { http, tokenFile, timeoutMs })).rejects.toMatchObject({ code });
   });
 
-  it('where nobody listens is told, with what to do', async () => {
+  it('without a listener is reported, with what to do', async () => {
     await expect(run(stats, [], { http: '127.0.0.1:9' })).rejects.toMatchObject({
       code: 'UNREACHABLE',
       message: expect.stringMatching(
@@ -258,11 +263,11 @@ describe('an address', () => {
     });
   });
 
-  it('that is none is refused', async () => {
+  it('that is invalid is refused', async () => {
     await expect(run(stats, [], { http: 'http://:::' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 
-  it('is left when the user interrupts', async () => {
+  it('is abandoned when the user interrupts', async () => {
     const reason = new Error('stopped');
     const stop = new AbortController();
     const http = await serve(() => {

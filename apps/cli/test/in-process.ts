@@ -1,19 +1,19 @@
-/** For tests: commands of `proj` without a process of their own, and a queue that is shown over HTTP. */
+/** For tests: runs `proj` commands without a separate process, and a queue with an HTTP interface. */
 import type { Command, Context } from '@proj/appkit';
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { observe, serveHttp } from '@proj/observe/http';
 import { PzqServer } from '@proj/pzq';
 
-/** The limit of the test ends what hangs. */
+/** The limit of the test ends a command that hangs. */
 const PATIENCE_MS = 600_000;
 
-/** What a command left behind. */
+/** The output of a command. */
 export interface Ran {
   readonly code: number;
   readonly lines: readonly string[];
 }
 
-/** Runs a command with these settings; the others are its defaults. Rejects as it does. */
+/** Runs a command with these settings and its defaults. Rejects as the command does. */
 export async function run(
   command: Command,
   operands: readonly string[],
@@ -31,22 +31,22 @@ export async function run(
   return { code: code ?? 0, lines };
 }
 
-/** The token of the shown queue. */
+/** The token of the queue. */
 export const TOKEN = 'a-token-of-tests';
 
-/** A queue in memory that gives up on a message after one delivery, and its HTTP interface. */
+/** A queue in memory that gives up a message after one delivery, and its HTTP interface. */
 export interface ShownQueue extends AsyncDisposable {
   readonly url: string;
   /** Takes a snapshot. */
   tick(): void;
   store(body: string): Promise<void>;
-  /** Resolves to the body of the next message, which is acknowledged. */
+  /** Resolves to the body of the next message, and acknowledges it. */
   take(): Promise<string>;
-  /** Stores a message, has it die, and resolves to its id when it is shown. */
+  /** Stores a message, makes it a dead letter, and resolves to its id once it is shown. */
   bury(body: string): Promise<string>;
 }
 
-/** Starts one. */
+/** Starts a queue. */
 export async function showQueue(): Promise<ShownQueue> {
   const any = 'tcp://127.0.0.1:*';
   const queue = new PzqServer({ receive: any, send: any, monitor: any, store: 'memory:', maxDeliveries: 1 });
@@ -67,7 +67,7 @@ export async function showQueue(): Promise<ShownQueue> {
   });
   const http = await serveHttp({ listen: '127.0.0.1:0', observer, token: TOKEN });
   const producer = new PzqProducer({ endpoints: receive });
-  // Connected when it is needed: what a consumer has does not wait.
+  // Connected only when needed: a consumer takes waiting messages.
   let made: PzqConsumer | undefined;
   const consumer = () => (made ??= new PzqConsumer({ endpoints: send, prefetch: 1 }));
   return {
@@ -88,7 +88,7 @@ export async function showQueue(): Promise<ShownQueue> {
       await producer.send(body);
       (await consumer().receive())!.nack();
       await died;
-      // A snapshot lists dead letters behind its back; the next one has them.
+      // A snapshot lists dead letters in the background; the next snapshot has them.
       for (;;) {
         tick();
         await new Promise((resolve) => setImmediate(resolve));

@@ -23,7 +23,7 @@ function worker(id: string, more: Partial<Model['workers'][string]> = {}): Model
   };
 }
 
-/** A broker with a service of each state, a queue of EventMQ, a durable queue, three workers and two clients. */
+/** A broker with one service in each state, an EventMQ queue, a durable queue, three workers and two clients. */
 export function smallModel(): Model {
   return {
     process: {

@@ -1,10 +1,10 @@
-/** `proj monitor` against a socket that answers as a queue does. */
+/** `proj monitor` with a socket that answers like a queue. */
 import { expect, it } from 'vitest';
 import { Router } from 'zeromq';
 import { run } from './in-process.js';
 import { monitor } from '../src/monitor.js';
 
-it('lets no figure of a queue steer the terminal', async () => {
+it('prevents values of a queue from controlling the terminal', async () => {
   const router = new Router({ linger: 0 });
   await router.bind('tcp://127.0.0.1:*');
   const answering = router.receive().then(([id = '', ...frames]) => {

@@ -16,7 +16,7 @@ let folder: string;
 let endpoint: string;
 /** Whether jobs of the task `gate` may end. */
 let isOpen = false;
-/** Called with the uuid of each job that a worker has taken. */
+/** Called with the uuid of each job that a worker has accepted. */
 let onTaken: (uuid: string) => void = () => {};
 
 beforeAll(async () => {
@@ -41,7 +41,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A worker of service `sample`: `echo` returns its arguments, `fail` fails, `never` does not end, `gate` when it may. */
+/**
+ * A worker of service `sample`: `echo` returns its arguments, `fail` fails, `never` does not end, `gate` ends when
+ * allowed.
+ */
 async function startWorker(name: string): Promise<Port> {
   const transport = processTransport(TRANSPORTS[0]);
   await transport.load();
@@ -105,7 +108,7 @@ describe('proj post --store and proj jobs', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   it.each(['SIGKILL', 'SIGINT'] as const)(
-    'after %s the job goes on, and the next process has its result',
+    'after %s the job continues, and the next process has its result',
     async (signal) => {
       isOpen = false;
       const taken = new Promise<string>((resolve) => (onTaken = resolve));
@@ -129,7 +132,7 @@ describe('proj post --store and proj jobs', () => {
     },
   );
 
-  it('waits no longer than it is told to, and needs the folder of such jobs', async () => {
+  it('waits no longer than it is told, and needs the folder of such jobs', async () => {
     isOpen = false;
     const given = await proj('post', 'sample', 'gate', '--target', 'w1', '--store', store(), '--no-wait');
     expect(given.code).toBe(0);
@@ -147,7 +150,7 @@ describe('proj post --store and proj jobs', () => {
 });
 
 describe('proj post', () => {
-  it('prints what each worker returns, and what they tell when that is wanted', async () => {
+  it('prints what each worker returns, and its events on request', async () => {
     const { code, stdout, stderr } = await proj(
       'post',
       'sample',
@@ -163,7 +166,7 @@ describe('proj post', () => {
     expect(sorted(stdout)).toEqual([`w1: ${said}`, 'w1> completed', `w2: ${said}`, 'w2> completed']);
   });
 
-  it('exits 1 when a task fails, 3 when a worker says nothing in time', async () => {
+  it('exits 1 if a task fails, 3 if a worker does not answer in time', async () => {
     const failed = await proj('post', 'sample', 'fail', '--target', 'w1');
     expect(failed).toEqual({ code: 1, stdout: 'w1: failed: no luck\n', stderr: '' });
     const late = await proj('post', 'sample', 'never', '--target', '["w2"]', '--timeout-ms', '6000', '--json');
@@ -171,7 +174,7 @@ describe('proj post', () => {
     expect(JSON.parse(late.stdout)).toMatchObject({ worker: 'w2', status: 408, failed: true });
   });
 
-  it('exits 1 for a service without workers, 2 for arguments that are none', async () => {
+  it('exits 1 for a service without workers, 2 for invalid arguments', async () => {
     const nobody = await proj('post', 'nobody', 'x');
     expect(nobody.code).toBe(1);
     expect(nobody.stderr).toMatch(/^proj: task "x" of service "nobody": no worker/);
@@ -179,7 +182,7 @@ describe('proj post', () => {
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('without waiting prints the uuid, by which another client gets the result and deletes it', async () => {
+  it('prints the uuid with --no-wait; with it another client gets the result and deletes it', async () => {
     const posted = await proj('post', 'sample', 'echo', '--no-wait', '--target', 'w1');
     expect(posted.stdout).toMatch(/^[0-9a-f]{32}\n$/);
     const uuid = posted.stdout.trim();
@@ -190,12 +193,12 @@ describe('proj post', () => {
     expect(unknown.stderr).toContain('none of 2 workers knows the job');
   });
 
-  it('without waiting says which workers refuse the job', async () => {
+  it('says which workers refuse the job with --no-wait', async () => {
     const posted = await proj('post', 'sample', 'refuse', '--no-wait', '--target', 'w1', '--uuid', 'refused');
     expect(posted).toEqual({ code: 1, stdout: 'w1: failed: uuid is in use for another call\n', stderr: '' });
   });
 
-  it('asks services that have no jobs', async () => {
+  it('queries services that have no jobs', async () => {
     const clients = await proj('post', 'mmi.service.broker', 'show_services', '--json');
     expect(JSON.parse(clients.stdout)).toEqual([{ name: 'sample', workers: 2, 'workers alive': 2, queued: 0 }]);
     const refused = await proj('post', 'mmi.service.broker', 'restart');
@@ -218,7 +221,7 @@ describe('proj', () => {
     expect(JSON.parse(services.stdout)).toEqual([{ name: 'sample', workers: 2, 'workers alive': 2, queued: 0 }]);
   });
 
-  it('fetches a file of the broker, and lists what there is', async () => {
+  it('fetches a file from the broker, and lists its files', async () => {
     const to = join(folder, 'fetched');
     const { code, stdout } = await proj('fetch', 'nf://a/f.bin', '--to', to, '--json');
     const bytes = readFileSync(join(to, 'f.bin'));

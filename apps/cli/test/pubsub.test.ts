@@ -1,4 +1,4 @@
-/** `proj publish` and `proj subscribe` against the pub-sub device of proj-broker. */
+/** `proj publish` and `proj subscribe` with the pub-sub device of proj-broker. */
 import { Programs } from '@proj/appkit/testing';
 import { EmqpClient } from '@proj/client';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ async function start() {
   };
 }
 
-/** Publishes again and again until it is heard of: from then on the device knows the subscription. */
+/** Publishes repeatedly until a message arrives: from then on the device knows the subscription. */
 async function known<Value>(client: EmqpClient, topic: string, heardOf: Promise<Value>): Promise<Value> {
   const ignore = () => undefined;
   const knocking = setInterval(() => void client.publish(topic, Buffer.from([0, 255])).catch(ignore), 20);
@@ -37,7 +37,7 @@ async function known<Value>(client: EmqpClient, topic: string, heardOf: Promise<
 }
 
 describe('proj publish and proj subscribe', () => {
-  it('publish hands a message to whoever listens', async () => {
+  it('publish sends a message to all subscribers', async () => {
     const { client, publish } = await start();
     const subscription = client.subscribe('news');
     await known(client, 'news.knock', subscription.next());
@@ -50,19 +50,19 @@ describe('proj publish and proj subscribe', () => {
     expect(last).toBe('news.sport two to one');
   });
 
-  it('subscribe prints so many messages as JSON, and ends', async () => {
+  it('subscribe prints the given number of messages as JSON, and ends', async () => {
     const { client, subscribe } = await start();
     const outcome = await known(client, 'news', subscribe('--count', '2', '--json', 'news'));
     const line = `${JSON.stringify({ topic: 'news', body: { hex: '00ff' }, missed: 0 })}\n`;
     expect(outcome).toEqual({ code: 0, stdout: line + line, stderr: '' });
   });
 
-  it('subscribe tells topic and body apart for people', async () => {
+  it('subscribe separates topic and body in text output', async () => {
     const { client, subscribe } = await start();
     expect(await known(client, 'news', subscribe('--count', '1'))).toMatchObject({ code: 0, stdout: 'news 0x00ff\n' });
   });
 
-  it('subscribe ends with exit code 3 when nothing comes for too long', async () => {
+  it('subscribe ends with exit code 3 if no message comes in time', async () => {
     const { subscribe } = await start();
     const outcome = await subscribe('--timeout-ms', '50', 'nothing');
     expect(outcome).toMatchObject({ code: 3, stdout: '' });

@@ -1,4 +1,4 @@
-/** `proj queue`: stores that were damaged. */
+/** `proj queue`: damaged stores. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ async function start(path: string) {
   return { queue, endpoints: (await queue.record('listening'))['endpoints'] as Endpoints };
 }
 
-/** A queue of three messages that was stopped, the second one damaged. */
+/** A stopped queue with three messages, the second one damaged. */
 async function damaged(): Promise<void> {
   const { queue, endpoints } = await start(from);
   const env = { PROJ_CLI_CONNECT: endpoints.receive };
@@ -52,7 +52,7 @@ function damage(name: string, text: string): void {
 const proj = (...args: readonly string[]) => programs.run('cli', ['queue', ...args]);
 
 describe('proj queue', () => {
-  it('check says what is readable, and salvage carries it over: a queue starts with it', async () => {
+  it('check says what is readable, and salvage copies it: a queue starts with it', async () => {
     await damaged();
     const checked = await proj('check', from);
     expect(checked).toMatchObject({ code: 1, stderr: '' });
@@ -68,7 +68,7 @@ describe('proj queue', () => {
     expect(await programs.run('cli', args, undefined, env)).toMatchObject({ code: 0, stdout: 'one\nthree\n' });
   });
 
-  it('looks after jobs and schedules as well', async () => {
+  it('works on jobs and schedules, too', async () => {
     const records = lmdbRecords({ folder: from });
     await records.open();
     await records.commit({ puts: [['a', Buffer.from(LARGE)], ['b', Buffer.from('kept')]] }); // prettier-ignore

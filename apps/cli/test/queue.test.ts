@@ -1,4 +1,4 @@
-/** The commands of `proj` that talk to a queue. */
+/** The `proj` commands that use a queue. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const PATIENT = ['--ack-timeout-ms', '600000'];
 
 type Endpoints = Readonly<Record<'receive' | 'send' | 'monitor', string>>;
 
-/** A queue of its own, and `proj` against it. */
+/** A separate queue, and `proj` with it. */
 async function start(...args: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'cli-queue-'));
   folders.push(folder);
@@ -52,7 +52,7 @@ describe('proj push and proj pull', () => {
     expect(await pull(transport)).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
   });
 
-  it('store lines and take them out again, in order, for programs', async () => {
+  it('store lines and take them out again, in order, as JSON', async () => {
     const { push, pull } = await start();
     const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`);
     expect(await push(['--lines', '--json'], lines.join('\n'))).toEqual({
@@ -71,27 +71,27 @@ describe('proj push and proj pull', () => {
     expect(messages[0]).toMatchObject({ ackTimeoutMs: 600_000, sentMicros: expect.any(Number) as number });
   });
 
-  it('leave a message in the queue when told so, and the bytes as they are', async () => {
-    // Given back, it may be on its way here again by the time the connection ends; then it is back after its timeout.
+  it('leave a message in the queue if told to, and write raw bytes', async () => {
+    // A returned message may be on its way back here when the connection ends; then it returns after its timeout.
     const { push, pull } = await start('--ack-timeout-ms', '2000');
     await push(['a', '-'], 'b\0c');
     expect(await pull(['--verdict', 'nack'])).toMatchObject({ code: 0, stdout: 'a\n0x620063\n' });
     expect(await pull(['--raw'])).toEqual({ code: 0, stdout: 'ab\0c', stderr: '' });
   });
 
-  it('store a message once that has the same id twice, when the queue remembers ids', async () => {
+  it('store a message with the same id only once, if the queue remembers ids', async () => {
     const { push, monitor } = await start('--dedupe-window-ms', '600000');
     for (let i = 0; i < 2; i++) expect((await push(['--id', 'order-17', 'x'])).code).toBe(0);
     expect(JSON.parse((await monitor(['--json'])).stdout)).toMatchObject({ messages: 1, deduplicated_total: 1 });
   });
 
-  it('delay a message, when the queue reads headers', async () => {
+  it('delay a message, if the queue reads headers', async () => {
     const { push, monitor } = await start('--headers');
     expect((await push(['--delay-ms', '3600000', '--ttl-ms', '7200000', 'x'])).code).toBe(0);
     expect(JSON.parse((await monitor(['--json'])).stdout)).toMatchObject({ delayed_messages: 1, ready_messages: 0 });
   });
 
-  it('exit 1 with the words of a queue that refuses, and say what is stored', async () => {
+  it('exit 1 with the reason of a queue that refuses, and say what is stored', async () => {
     const { push } = await start('--max-messages', '2');
     expect(await push(['--lines'], 'a\nb\n')).toMatchObject({ code: 0 });
     const { code, stdout, stderr } = await push(['--lines'], 'c\nd\n');
@@ -101,7 +101,7 @@ describe('proj push and proj pull', () => {
     );
   });
 
-  it('exit 3 when there is no queue, or nothing in it', async () => {
+  it('exit 3 without a queue, or with an empty queue', async () => {
     const { pull } = await start();
     const nowhere = { PROJ_CLI_CONNECT: 'ipc:///no/such' };
     const pushed = await programs.run('cli', ['push', 'x', '--timeout-ms', '200'], '', nowhere);
@@ -116,7 +116,7 @@ describe('proj push and proj pull', () => {
     );
   });
 
-  it('refuse lines beside a body, with exit code 2 and one line', async () => {
+  it('refuse lines together with a body, with exit code 2 and one line', async () => {
     const outcome = await programs.run('cli', ['push', '--lines', 'x']);
     expect(outcome).toEqual({
       code: 2,
@@ -127,7 +127,7 @@ describe('proj push and proj pull', () => {
 
   it('exit 130 when interrupted', async () => {
     const { push, endpoints } = await start();
-    // Printed as it is, so it reads like a record of the program's log.
+    // Printed as it is, so it reads like a line of the program's log.
     await push(['{"level":"info","msg":"pulled"}']);
     const args = ['pull', '--count', '0', '--timeout-ms', '0', '--connect', endpoints.send];
     const endless = programs.start('cli', args);
@@ -138,7 +138,7 @@ describe('proj push and proj pull', () => {
 });
 
 describe('proj monitor', () => {
-  it('prints the figures of a queue, for people and for programs', async () => {
+  it('prints the statistics of a queue, as text and as JSON', async () => {
     const { push, monitor } = await start();
     await push(['hello']);
     const { code, stdout } = await monitor();
@@ -157,10 +157,10 @@ describe('proj monitor', () => {
     });
   });
 
-  it('exits 3 where nobody answers, and says so', async () => {
+  it('exits 3 without an answer, and says so', async () => {
     const args = ['monitor', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '1'];
     const { code, stderr } = await programs.run('cli', args);
     expect(code).toBe(3);
-    expect(stderr).toMatch(/; no queue has its monitor socket at ipc:\/\/\/no\/such\n$/);
+    expect(stderr).toMatch(/; there is no monitor socket of a queue at ipc:\/\/\/no\/such\n$/);
   });
 });

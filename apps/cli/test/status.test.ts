@@ -1,4 +1,4 @@
-/** `proj status` against the admin port of proj-broker, with peers made of bare sockets. */
+/** `proj status` at the admin port of proj-broker, with bare sockets as peers. */
 import { Programs } from '@proj/appkit/testing';
 import { afterEach, expect, it } from 'vitest';
 import { Dealer, Router } from 'zeromq';
@@ -26,7 +26,7 @@ async function hear(socket: Dealer, word: string): Promise<void> {
   for await (const [, , command] of socket) if (String(command) === word) return;
 }
 
-/** A broker with one worker, one scheduler, and a job that waits. */
+/** A broker with one worker, one scheduler, and a waiting job. */
 async function start() {
   const { endpoints } = await programs.startBroker('--only', 'emqp', '--heartbeat-ms', '10000', '--liveness', '60');
   const worker = dealer(endpoints.emqpBackend, 'w1');
@@ -67,7 +67,7 @@ it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async 
   });
 });
 
-it('lets no name of a queue steer the terminal or forge a row', async () => {
+it('prevents queue names from controlling the terminal or forging a row', async () => {
   const { endpoints } = await programs.startBroker('--only', 'emqp', '--heartbeat-ms', '10000', '--liveness', '60');
   const worker = dealer(endpoints.emqpBackend, 'w1');
   await say(worker, 'INFORM', 'i1', JSON.stringify([[10, '\u001b[2Jmail\nforged']]), 'worker');
@@ -77,7 +77,7 @@ it('lets no name of a queue steer the terminal or forge a row', async () => {
   expect(lines).toContain('w1          0     0  10:\u00b7[2Jmail\u00b7forged');
 });
 
-it('prints what the broker says as JSON', async () => {
+it("prints the broker's answers as JSON", async () => {
   const ask = await start();
   const { code, stdout } = await ask('--json');
   expect(code).toBe(0);
@@ -91,20 +91,20 @@ it('prints what the broker says as JSON', async () => {
 });
 
 it.each([
-  ['2, not knowing the protocol', ['--protocol', 'ppp'], 2, 'emqp'],
+  ['2 for an unknown protocol', ['--protocol', 'ppp'], 2, 'emqp'],
   [
-    '3, when no Majordomo broker answers',
+    '3 if no Majordomo broker answers',
     ['--protocol', 'mdp', '--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'],
     3,
     'no broker',
   ],
   [
-    '3, when no queue answers',
+    '3 if no queue answers',
     ['--protocol', 'pzq', '--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'],
     3,
     'no queue',
   ],
-  ['3, when nobody answers', ['--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'], 3, 'no answer within 50 ms'],
+  ['3 if there is no answer', ['--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'], 3, 'no answer within 50 ms'],
 ])('exits with %s', async (_, args, code, why) => {
   const outcome = await programs.run('cli', ['status', ...args]);
   expect(outcome).toMatchObject({ code, stdout: '' });
@@ -114,7 +114,7 @@ it.each([
 it.each([
   ['another message', ['', 'eMQP/1.0', 'ACK', 'm', 'm']],
   ['another text', ['', 'eMQP/1.0', 'REPLY', 'm', '[]']],
-])('exits with 1 when the answer is %s', async (_, answer) => {
+])('exits with 1 if the answer is %s', async (_, answer) => {
   const router = new Router({ linger: 0 });
   sockets.push(router);
   await router.bind('tcp://127.0.0.1:*');

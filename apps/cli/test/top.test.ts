@@ -1,4 +1,4 @@
-/** The screen of `proj top`, its keys, and what it prints where there is no terminal. In a terminal: tests/interop/cli/top.test.ts. */
+/** The screen of `proj top`, its keys, and its output without a terminal. With a terminal: tests/interop/cli/top.test.ts. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { cutTo, fit, printable, widthOf, wrap } from '../src/http/cells.js';
@@ -47,7 +47,7 @@ describe('the screen', () => {
     ]);
   });
 
-  it('has a queue that tells nothing but its sizes', () => {
+  it('shows a queue that reports only its sizes', () => {
     expect(draw(after(RIGHT)).slice(5, 8)).toEqual([
       'QUEUE  PROTOCOL  PER S  READY\u25bc  OLDEST  IN FLIGHT  DELAYED  DEAD  WORKERS  STATE',
       'pzq    pzq           0     900       -         32        5     2        0',
@@ -55,7 +55,7 @@ describe('the screen', () => {
     ]);
   });
 
-  it('has workers, those longest in their state first', () => {
+  it('lists workers, those longest in their state first', () => {
     expect(draw(after(RIGHT + RIGHT)).slice(6, 9)).toEqual([
       'w1      mdp       echo      busy         70 s  1 s ago        1     3        0        0',
       'w2      mdp       echo      idle        5.0 s  1 s ago        0     3        0        0',
@@ -63,14 +63,14 @@ describe('the screen', () => {
     ]);
   });
 
-  it('has clients, those refused most first', () => {
+  it('lists clients, those with most refusals first', () => {
     expect(draw(after(LEFT + LEFT)).slice(6, 8)).toEqual([
       'c2      mdp          0        42  no-service 40 envelope 2',
       'c1      mdp          2         0',
     ]);
   });
 
-  it('has schedules, the next first', () => {
+  it('lists schedules, the next one first', () => {
     expect(draw(after(LEFT)).slice(5, 8)).toEqual([
       'SCHEDULE  JOB    WHEN        NEXT IN\u25b2  RUNS  LAST',
       'j1        mail   every 10 s     4.0 s     3  ok',
@@ -106,7 +106,7 @@ describe('the screen', () => {
     expect(draw(after(`${END}\x1b[5~`, SIZE, many), SIZE, many).at(-1)).toMatch(/^9983 to 9991 of /);
   });
 
-  it('gives faults a third of it', () => {
+  it('uses a third of the screen for faults', () => {
     const [fault] = Object.values(model.faults);
     const faults = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`f${index}`, fault!]));
     const lines = draw(START, SIZE, { ...model, faults });
@@ -120,14 +120,14 @@ describe('the screen', () => {
     expect(lines[6]).toMatch(/^echo /);
   });
 
-  it('prints nothing that steers the terminal', () => {
+  it('prints nothing that controls the terminal', () => {
     const name = 'evil\x1b[2J\r\n\u202ename';
     const services = { 'mdp/evil': { ...model.services['mdp/echo']!, name } };
     const lines = new Screen(false).draw({ ...model, services }, SIZE, START);
     expect(lines[6]).toMatch(/^evil\u00b7\[2J\u00b7\u00b7\u00b7name +mdp/);
   });
 
-  it('has no colours where they are not wanted', () => {
+  it('has no colours if they are not wanted', () => {
     const lines = new Screen(false).draw(model, SIZE, START);
     expect(lines[2]).toMatch(/^! service/);
     expect(new Screen(true).draw(model, SIZE, START)[2]).toMatch(/^\x1b\[31;1m! service/); // eslint-disable-line no-control-regex
@@ -135,7 +135,7 @@ describe('the screen', () => {
 });
 
 describe('keys', () => {
-  it('s sorts by the next column, figures from the largest', () => {
+  it('s sorts by the next column, with the largest figures first', () => {
     expect(
       draw(after('ss'))
         .slice(5, 8)
@@ -148,11 +148,11 @@ describe('keys', () => {
     expect(draw(after('ssssssss'))[5]).toMatch(/^SERVICE\u25b2/);
   });
 
-  it('r turns the order round', () => {
+  it('r reverses the order', () => {
     expect(draw(after('r'))[6]).toMatch(/^billing /);
   });
 
-  it('/ keeps rows that have all words, Enter keeps the filter, Escape forgets it', () => {
+  it('/ keeps rows that contain all words, Enter keeps the filter, Escape clears it', () => {
     expect(draw(after('/ECH mdp')).at(-1)).toBe('/ECH mdp_');
     expect(draw(after('/ECH mdp\r'))[4]).toBe('[Services 1]  Queues 2   Workers 3   Clients 2   Schedules 2 ');
     expect(draw(after('/q\x7fbill\rs')).at(-1)).toMatch(/^1 to 1 of 1 with "bill" {3}q quit/);
@@ -160,7 +160,7 @@ describe('keys', () => {
     expect(draw(after('/no such\r')).at(-1)).toMatch(/^no rows with "no such"/);
   });
 
-  it('? explains the keys, any key goes back', () => {
+  it('? explains the keys, and any key returns', () => {
     expect(draw(after('?'))).toContain('q: quit');
     expect(draw(after('?q'))).toEqual(draw(START));
   });
@@ -184,7 +184,7 @@ describe('cells', () => {
     expect(widthOf(text)).toBe(width);
   });
 
-  it('are cut and filled by columns', () => {
+  it('are cut and padded by columns', () => {
     expect(fit('\u540d\u524d', 4)).toBe('\u540d\u524d');
     expect(fit('\u540d\u524d\u540d', 4)).toBe('\u540d\u2026 ');
     expect(fit('7', 3, true)).toBe('  7');
@@ -195,7 +195,7 @@ describe('cells', () => {
 });
 
 describe('without a terminal', () => {
-  it('the whole is printed once', async () => {
+  it('everything is printed once', async () => {
     await using queue = await showQueue();
     const { code, lines } = await run(top, [], { http: queue.url });
     expect(code).toBe(0);
@@ -203,7 +203,7 @@ describe('without a terminal', () => {
     expect(lines.join('\n')).toMatch(/\n\nQUEUE +PROTOCOL/);
   });
 
-  it('faults and all tables are in it', () => {
+  it('it contains faults and all tables', () => {
     const lines = overview(model);
     expect(lines[2]).toMatch(/^FAULT service-without-workers: Service billing has no workers/);
     expect(lines.flatMap((line, index) => (line === '' ? [lines[index + 1]?.split(' ')[0]] : []))).toEqual([

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 const programs = new Programs();
 afterEach(() => programs.end());
 
-/** A broker at level trace that has served one call of each of two clients, as the lines of its log. */
+/** The log lines of a broker at level trace that has served one call from each of two clients. */
 async function logOfTwoCalls(): Promise<string[]> {
   const { broker, endpoint, registered } = await programs.startBroker('--log-level', 'trace');
   const lines: string[] = [];
@@ -18,14 +18,14 @@ async function logOfTwoCalls(): Promise<string[]> {
   return lines;
 }
 
-it('follows one client’s request through the broker and back, and nobody else’s', async () => {
+it("follows one client's request through the broker and back, and no other client's", async () => {
   const lines = await logOfTwoCalls();
   const asked = lines
     .map((line) => JSON.parse(line) as Record<string, string>)
     .filter(({ command }) => command === 'client-request');
   expect(asked).toHaveLength(2);
   const id = asked[1]?.['id'] ?? '';
-  const { code, stdout } = await programs.run('cli', ['trace', id], [...lines, 'no line of a log'].join('\n'));
+  const { code, stdout } = await programs.run('cli', ['trace', id], [...lines, 'not a line of a log'].join('\n'));
   const words = stdout
     .trim()
     .split('\n')
@@ -46,7 +46,7 @@ it('follows one client’s request through the broker and back, and nobody else�
   ).toEqual(['in', 'out', 'in', 'out']);
 });
 
-it('ends with 1 when nothing is known of the id, and names a log that cannot be read', async () => {
+it('exits with 1 if nothing is known about the id, and names a log that cannot be read', async () => {
   expect(await programs.run('cli', ['trace', 'nobody'], '{}\n')).toMatchObject({ code: 1, stdout: '' });
   const missing = await programs.run('cli', ['trace', 'x', '--log', '/nowhere/broker.log']);
   expect(missing).toMatchObject({ code: 2 });

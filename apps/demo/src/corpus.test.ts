@@ -18,14 +18,14 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('walks the folder where there is no repository', async () => {
+it('walks the folder if there is no repository', async () => {
   expect(await listTextFiles(folder)).toEqual([
     { path: join('a', 'text.txt'), bytes: 7 },
     { path: 'empty', bytes: 0 },
   ]);
 });
 
-it('takes what git tracks where there is one, without what was deleted', async () => {
+it('takes the files that git tracks if there is a repository, without deleted ones', async () => {
   symlinkSync('a', join(folder, 'link'));
   writeFileSync(join(folder, 'gone'), 'x');
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder });

@@ -1,4 +1,4 @@
-/** The real input of the demonstration: the text files of this repository. */
+/** The input of the demonstration: the text files of this repository. */
 import { execFile } from 'node:child_process';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ export interface SourceFile {
   readonly bytes: number;
 }
 
-/** Bytes looked at to tell text from binary, as git does it. */
+/** How many bytes to check to tell text from binary, the same as git. */
 const SNIFFED_BYTES = 8000;
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'coverage']);
 
 /**
- * The text files of `folder`, sorted by path: those git tracks, or all of them below it where there is no git or no
- * repository. A file with a zero byte near its beginning is not text. Empty files are text.
+ * The text files of `folder`, sorted by path: those that git tracks, or all files below it without git or a repository.
+ * A file with a zero byte near its beginning is not text. Empty files are text.
  */
 export async function listTextFiles(folder: string): Promise<SourceFile[]> {
   const files: SourceFile[] = [];

@@ -1,4 +1,4 @@
-/** The course of the demonstration: work, a crash in the middle of it, the account. */
+/** The sequence of the demonstration: work, a crash in the middle, the summary. */
 import { processTransport } from '@proj/appkit';
 import type { ChildProgram } from '@proj/appkit';
 import { MdpClient } from '@proj/client';
@@ -10,24 +10,24 @@ import type { Output } from './progress.js';
 import { tables, verdict } from './report.js';
 import { runWorkload } from './workload.js';
 
-/** Longer than a broker needs to notice a dead worker by its silence alone. */
+/** Longer than a broker takes to notice a dead worker only by its silence. */
 const TIMEOUT_MS = 10_000;
 
-/** How many faults are told one by one. */
+/** How many faults are reported one by one. */
 const FAULTS_SHOWN = 10;
 
-/** What is demonstrated, and where it is shown. */
+/** What to demonstrate, and where to print it. */
 export interface Demonstration {
   readonly folder: string;
   readonly files: readonly SourceFile[];
   readonly inFlight: number;
-  /** Kill a worker half-way. */
+  /** Whether to kill a worker half-way. */
   readonly crash: boolean;
   readonly signal: AbortSignal;
   readonly output: Output;
 }
 
-/** Runs the workload against a fleet and tells what happens; true when every request got its right answer. */
+/** Runs the workload on a fleet and prints what happens; true if every request got the right answer. */
 export async function demonstrate(fleet: Fleet, demonstration: Demonstration): Promise<boolean> {
   const { files, inFlight, crash, signal, output } = demonstration;
   const total = files.length * SERVICES.length;

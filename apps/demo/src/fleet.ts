@@ -1,39 +1,41 @@
-/** The system under demonstration: a broker and its workers, each a process of its own. */
+/** The system under demonstration: a broker and its workers, each a separate process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildProgram } from '@proj/appkit';
 import { httpAddress, launch } from './launch.js';
 import type { Guard } from './launch.js';
 
-/** How long a program may take to finish its work when all is over. */
+/** How long a program may take to finish its work at the end. */
 const GRACE_MS = 15_000;
 
-/** How long a worker is frozen before it is killed: on a busy machine, too, the broker gets its turn in this. */
+/**
+ * How long a worker is frozen before it is killed: long enough for the broker to send it jobs, even on a busy machine.
+ */
 const FROZEN_MS = 1000;
 
-/** How long the broker's log may take to catch up with the answers. */
+/** How long the broker's log may lag behind the answers. */
 const SETTLE_MS = 3000;
 
-/** Where the broker shows itself, if that is free. */
+/** HTTP port of the broker, if it is free. */
 const HTTP_PORT = 8055;
 
-/** Services that each worker offers, with the handlers of their names. */
+/** Services that each worker offers, with the handlers of the same names. */
 export const SERVICES = ['text-stats', 'sha256'] as const;
 
-/** What a fleet consists of. */
+/** The size of a fleet. */
 export interface FleetOptions {
   readonly workers: number;
   /** Requests that each worker handles at the same time, per service. */
   readonly concurrency: number;
 }
 
-/** What the broker has counted. */
+/** The broker's counters. */
 export interface BrokerCounters {
   readonly replies: number;
   /** Jobs given to another worker because the first one was lost. */
   readonly resends: number;
 }
 
-/** A broker with workers. Disposing it leaves no process behind, whatever state it is in. */
+/** A broker with workers. Disposing of it leaves no process behind, in any state. */
 export class Fleet {
   readonly workers: ChildProgram[] = [];
   readonly #broker: ChildProgram;
@@ -65,7 +67,7 @@ export class Fleet {
     });
   }
 
-  /** Starts everything; resolves when all of it listens. Rejects with `UNAVAILABLE` when a program does not come up. */
+  /** Starts everything; resolves once everything listens. Rejects with `UNAVAILABLE` if a program does not start. */
   static async start(options: FleetOptions, guard: Guard): Promise<Fleet> {
     const fleet = new Fleet(guard, await httpAddress(HTTP_PORT));
     try {
@@ -77,12 +79,12 @@ export class Fleet {
     }
   }
 
-  /** Where the broker listens. */
+  /** The broker's endpoint. */
   get endpoint(): string {
     return this.#endpoint;
   }
 
-  /** Where the broker shows itself. */
+  /** The broker's HTTP address. */
   get url(): string {
     return this.#url;
   }
@@ -93,8 +95,8 @@ export class Fleet {
   }
 
   /**
-   * Ends a worker as a crash would: no finished job, no goodbye. It is frozen for a moment first, in which the broker goes
-   * on giving it jobs, so that it does not happen to die between two of them.
+   * Ends a worker like a crash: no finished job, no goodbye. It is frozen for a moment first, while the broker keeps
+   * sending it jobs, so that it does not die between two jobs.
    */
   async crash(worker: ChildProgram): Promise<void> {
     this.#guard.dismiss(worker);
@@ -107,8 +109,8 @@ export class Fleet {
   }
 
   /**
-   * What the broker has counted, as soon as it has counted as many answered requests, else what it has counted last after a
-   * few seconds. Rejects with the signal's reason.
+   * The broker's counters, once they include this many answered requests, or the latest ones after a few seconds. Rejects
+   * with the signal's reason.
    */
   async counters(replies: number, signal: AbortSignal): Promise<BrokerCounters> {
     signal.throwIfAborted();
@@ -127,7 +129,7 @@ export class Fleet {
     return this.#counters;
   }
 
-  /** Ends all programs, the workers first, so that each can finish its jobs. Idempotent. */
+  /** Ends all programs, workers first, so that each one can finish its jobs. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.workers.map((worker) => this.#dismiss(worker)));
     await this.#dismiss(this.#broker);

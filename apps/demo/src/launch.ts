@@ -1,4 +1,4 @@
-/** Starting programs of this repository, and noticing when one of them ends although nobody told it to. */
+/** Starts programs of this repository, and notices if one of them ends unexpectedly. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { relative } from 'node:path';
@@ -13,12 +13,12 @@ export function programPath(app: string): string {
   return fileURLToPath(new URL(`../../${app}/dist/main.js`, import.meta.url));
 }
 
-/** Tells programs that were told to end from those that were not. */
+/** Distinguishes programs that were told to end from programs that were not. */
 export class Guard {
   readonly #failure = new AbortController();
   readonly #dismissed = new Set<ChildProgram>();
 
-  /** Aborts when a program ends although nobody told it to. */
+  /** Aborts when a program ends unexpectedly. */
   get failure(): AbortSignal {
     return this.#failure.signal;
   }
@@ -38,7 +38,7 @@ export class Guard {
   }
 }
 
-/** `HOST:PORT` on loopback for an HTTP server: this port if it is free, else any. */
+/** `HOST:PORT` on loopback for an HTTP server: this port if it is free, else any port. */
 export async function httpAddress(port: number): Promise<string> {
   const probe = createServer();
   const isFree = await new Promise<boolean>((resolve) => {
@@ -54,7 +54,7 @@ export async function httpAddress(port: number): Promise<string> {
   return `${HOST}:${isFree ? port : 0}`;
 }
 
-/** Starts the program of a folder in `apps/`, watched. Throws `UNAVAILABLE` when it was not built. */
+/** Starts the program of a folder in `apps/` and watches it. Throws `UNAVAILABLE` if it was not built. */
 export function launch(name: string, app: string, args: readonly string[], guard: Guard): ChildProgram {
   const path = programPath(app);
   if (!existsSync(path))

@@ -1,4 +1,4 @@
-/** proj-demo: what `npm start` runs. A broker, workers, a queue, the files of this repository, and a crash half-way of each. */
+/** proj-demo: what `npm start` runs. A broker, workers, a queue, the files of this repository, and a crash of each half-way. */
 import { setMaxListeners } from 'node:events';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +17,14 @@ import { whereToLook } from './report.js';
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 const options = z.strictObject({
-  once: onOff().default(false).describe('end after the workload instead of staying up'),
-  workers: wholeNumber({ min: 2, max: 64 }).default(3).describe('worker processes, each offering both services'),
+  once: onOff().default(false).describe('end after the workload instead of continuing to run'),
+  workers: wholeNumber({ min: 2, max: 64 }).default(3).describe('worker processes, each of which offers both services'),
   concurrency: wholeNumber({ min: 1, max: 64 })
     .default(2)
     .describe('requests a worker handles at the same time, per service'),
-  inFlight: wholeNumber({ min: 1, max: 1000 }).default(32).describe('requests the client has open at the same time'),
+  inFlight: wholeNumber({ min: 1, max: 1000 })
+    .default(32)
+    .describe('requests that the client has open at the same time'),
   crash: onOff().default(true).describe('kill a worker half-way, then the queue'),
   folder: text('DIR', 'a folder').default(repository).describe('where to take text files from'),
 });
@@ -33,8 +35,8 @@ const run = defineCommand({
     'Sends the text files of this repository through a broker and its workers, their names through a queue, and kills a worker and the queue half-way.',
   options,
   examples: [
-    { what: 'run, then stay up to be looked at', line: '' },
-    { what: 'run and end: exit code 0 when every answer was right', line: '--once' },
+    { what: 'run, then keep running for you to look at', line: '' },
+    { what: 'run and end: exit code 0 if every answer was right', line: '--once' },
   ],
   async run({ settings, stop, print }) {
     const files = await listTextFiles(settings.folder).catch(() => []);
@@ -50,7 +52,7 @@ const run = defineCommand({
     );
     print(`Watch them at ${fleet.url}`);
     const signal = AbortSignal.any([stop, guard.failure]);
-    // Every open request listens to it.
+    // Every open request adds a listener.
     setMaxListeners(settings.inFlight + 10, signal);
     const requestsWell = await demonstrate(fleet, { ...settings, files, signal, output: process.stdout });
     await using queue = await QueueProcess.start(guard);
@@ -61,7 +63,7 @@ const run = defineCommand({
     const queueWell = await demonstrateQueue(queue, { ...settings, files, signal, say: print });
     if (settings.once) return requestsWell && queueWell ? 0 : 1;
     for (const line of whereToLook(fleet.endpoint, queue.endpoints, commandOf)) print(line);
-    print(`In a browser: ${fleet.url} is the broker with its workers, ${queue.url} the queue.`);
+    print(`In a browser: ${fleet.url} shows the broker with its workers, ${queue.url} the queue.`);
     await untilStopped(signal);
     guard.failure.throwIfAborted();
     print('Stopping: workers, broker and queue finish their work.');

@@ -12,20 +12,20 @@ const steps = (count: number) => (progress: Progress) => {
 };
 
 describe('Progress', () => {
-  it('writes a line per quarter where nothing can be rewritten', () => {
+  it('writes a line per quarter if the output cannot be rewritten', () => {
     expect(shown(8, false, steps(8))).toBe(
       '  25 % (2 of 8 answers)\n  50 % (4 of 8 answers)\n  75 % (6 of 8 answers)\n  100 % (8 of 8 answers)\n',
     );
   });
 
-  it('writes the last line also when the steps do not meet the quarters', () => {
+  it('writes the last line even if the steps do not match the quarters', () => {
     expect(shown(3, false, steps(3))).toBe(
       '  33 % (1 of 3 answers)\n  66 % (2 of 3 answers)\n  100 % (3 of 3 answers)\n',
     );
     expect(shown(50, false, steps(50)).match(/\d+ %/g)).toEqual(['26 %', '50 %', '76 %', '100 %']);
   });
 
-  it('rewrites one line on a terminal and ends it when all is done', () => {
+  it('rewrites one line on a terminal and ends it when everything is done', () => {
     expect(shown(2, true, steps(2))).toBe('<  50 % (1 of 2 answers)<  100 % (2 of 2 answers)\n');
   });
 

@@ -1,6 +1,6 @@
-/** How far the work is: one line that is rewritten on a terminal, a line per quarter elsewhere. */
+/** Progress of the work: one line that is rewritten on a terminal, or a line per quarter otherwise. */
 
-/** Where progress is shown. */
+/** Where to show progress. */
 export interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -13,7 +13,7 @@ export class Progress {
   readonly #output: Output;
   readonly #total: number;
   #done = 0;
-  /** Quarters, or percents, that have been shown. */
+  /** Quarters, or percent, shown so far. */
   #mark = 0;
 
   constructor(output: Output, total: number) {
@@ -36,7 +36,7 @@ export class Progress {
     this.#show();
   }
 
-  /** Writes a line that stays, above the progress line. */
+  /** Writes a permanent line above the progress line. */
   say(line: string): void {
     if (this.#output.isTTY !== true) {
       this.#output.write(`${line}\n`);

@@ -1,4 +1,7 @@
-/** The second act of the demonstration: work that is kept while nobody does it, and a queue that is killed with it. */
+/**
+ * The second act of the demonstration: messages that are kept while no consumer is connected, and a queue that is
+ * killed with them.
+ */
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -11,28 +14,28 @@ import type { QueueProcess } from './queue-process.js';
 import { QueueTally } from './queue-tally.js';
 import { queueVerdict } from './report.js';
 
-/** Longer than everything takes on a busy machine; what is missing by then is lost. */
+/** Longer than everything takes on a busy machine; messages still missing after this time are lost. */
 const PATIENCE_MS = 120_000;
 
-/** What is demonstrated, and where it is shown. */
+/** What to demonstrate, and where to print it. */
 export interface QueueDemonstration {
   readonly folder: string;
   readonly files: readonly SourceFile[];
-  /** Kill the queue half-way. */
+  /** Whether to kill the queue half-way. */
   readonly crash: boolean;
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
 }
 
 /**
- * Pushes the names of all files with their checksums, has half of them checked, kills the queue while the others come in, and has
- * another consumer, which knows nothing of the first, check what is left. True when every acknowledged name was delivered
- * and none that was settled before the crash came back.
+ * Pushes the names of all files with their checksums. One consumer checks half of them, the queue is killed while the others come
+ * in, and another consumer, which knows nothing of the first, checks the rest. True if every acknowledged name was delivered and
+ * none that was settled before the crash came back.
  */
 export async function demonstrateQueue(queue: QueueProcess, demonstration: QueueDemonstration): Promise<boolean> {
   const { folder, files, crash, say } = demonstration;
   const signal = AbortSignal.any([demonstration.signal, AbortSignal.timeout(PATIENCE_MS)]);
-  // Every message that is under way listens to it.
+  // Every message in flight adds a listener.
   setMaxListeners(0, signal);
   const tally = new QueueTally();
   const transport = processTransport();
@@ -50,7 +53,7 @@ export async function demonstrateQueue(queue: QueueProcess, demonstration: Queue
 
   await Promise.all(files.slice(0, half).map(push));
   await take(queue, half, signal, (message) => check(message, 'first'));
-  // An acknowledgement has no answer: only the queue knows when it is on the disk.
+  // An acknowledgement is not answered: only the queue knows when it is on disk.
   await queue.until(({ counters, messages }) => counters.acked === half && counters.stored - half === messages, signal);
   say(`  ${half} are settled by one consumer. The others come in ...`);
 
@@ -75,7 +78,9 @@ export async function demonstrateQueue(queue: QueueProcess, demonstration: Queue
   return tally.sound;
 }
 
-/** Takes so many messages, or as many as come, with a consumer of its own. What that got ahead of its turn it gives back. */
+/**
+ * Takes this many messages, or all that come, with its own consumer. Messages that the consumer received early are returned.
+ */
 async function take(
   queue: QueueProcess,
   count: number,

@@ -1,4 +1,4 @@
-/** The queue of the demonstration: a process with a store on disk, which can be killed and started again. */
+/** The queue of the demonstration: a process with a store on disk, which can be killed and restarted. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,31 +7,31 @@ import { ownEndpoint } from '@proj/testkit/own-endpoint';
 import { httpAddress, launch } from './launch.js';
 import type { Guard } from './launch.js';
 
-/** How long the queue may take to finish when all is over. */
+/** How long the queue may take to finish at the end. */
 const GRACE_MS = 15_000;
 
-/** Where producers, consumers and the curious come to. */
+/** Endpoints for producers, consumers and monitors. */
 export interface QueueEndpoints {
   readonly receive: string;
   readonly send: string;
   readonly monitor: string;
 }
 
-/** What the queue has logged of itself. */
+/** What the queue has logged about itself. */
 export interface QueueState {
-  /** In the queue, as of the last flush. */
+  /** Messages in the queue, as of the last flush. */
   readonly messages: number;
-  /** Since it was started: stored, and acknowledged by a consumer. */
+  /** Since its start: messages stored, and messages acknowledged by a consumer. */
   readonly counters: { readonly stored: number; readonly acked: number };
 }
 
-/** Where the queue shows itself, if that is free. */
+/** HTTP port of the queue, if it is free. */
 const HTTP_PORT = 8056;
 
-/** A queue process and its folder. Disposing it leaves neither behind. */
+/** A queue process and its folder. Disposing of it removes both. */
 export class QueueProcess {
   readonly folder: string;
-  /** The same before and after a crash: ports that stay free while nobody listens. */
+  /** The same before and after a crash: ports that stay free while the queue is down. */
   readonly endpoints: QueueEndpoints;
   readonly #guard: Guard;
   readonly #http: string;
@@ -46,7 +46,7 @@ export class QueueProcess {
     this.#program = this.#launch();
   }
 
-  /** Starts a queue with an empty store; resolves when it listens. Rejects with `UNAVAILABLE` when it does not come up. */
+  /** Starts a queue with an empty store; resolves once it listens. Rejects with `UNAVAILABLE` if it does not start. */
   static async start(guard: Guard): Promise<QueueProcess> {
     const endpoints = { receive: await ownEndpoint(), send: await ownEndpoint(), monitor: await ownEndpoint() };
     const http = await httpAddress(HTTP_PORT);
@@ -61,12 +61,12 @@ export class QueueProcess {
     }
   }
 
-  /** Where the queue shows itself. */
+  /** The queue's HTTP address. */
   get url(): string {
     return this.#url;
   }
 
-  /** Process id of the queue that runs now. */
+  /** Process id of the current queue. */
   get pid(): number {
     return this.#program.pid;
   }
@@ -78,14 +78,16 @@ export class QueueProcess {
     await this.#program.exit;
   }
 
-  /** Starts it again, on what it has left on the disk; resolves to the number of messages it found there. */
+  /** Restarts it on the store it has left on disk; resolves to the number of messages found there. */
   async restart(): Promise<number> {
     this.#program = this.#launch();
     const { messages } = await this.#program.record('listening');
     return messages as number;
   }
 
-  /** Resolves as soon as the queue has logged a state for which this holds. Rejects with the signal's reason. */
+  /**
+   * Resolves as soon as the queue has logged a state that satisfies the condition. Rejects with the signal's reason.
+   */
   async until(condition: (state: QueueState) => boolean, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve) => {
@@ -112,14 +114,14 @@ export class QueueProcess {
     const options = {
       ...this.endpoints,
       store: `lmdb:${this.folder}`,
-      // A producer that has seen no answer before the crash sends its messages again.
+      // A producer that has seen no answer before the crash resends its messages.
       'dedupe-window-ms': '3600000',
-      // On a busy machine nothing is to come back for another reason than the crash.
+      // So that on a busy machine messages come back only because of the crash.
       'ack-timeout-ms': '600000',
       'log-format': 'json',
       'log-level': 'debug',
       'stats-ms': '100',
-      // After a crash at the same place: whoever looks need not look elsewhere.
+      // The same address after a crash, so that an open browser page still works.
       http: this.#url === '' ? this.#http : new URL(this.#url).host,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);

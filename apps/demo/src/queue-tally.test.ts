@@ -12,7 +12,7 @@ function tallyOf(change: (tally: QueueTally) => void = () => undefined): QueueTa
 }
 
 describe('QueueTally', () => {
-  it('is sound when every message came once', () => {
+  it('is sound if every message came once', () => {
     const tally = tallyOf((one) => one.handled('b', 'second', true));
     expect(tally).toMatchObject({ sound: true, acknowledgedCount: 2, handledCount: 2, settledCount: 1 });
     expect(queueVerdict(tally)).toEqual([
@@ -39,7 +39,7 @@ describe('QueueTally', () => {
     expect(queueVerdict(tally)[0]).toMatch(/^NOT ALL WENT WELL: 2 messages acknowledged/);
   });
 
-  it('tells when so many are acknowledged', async () => {
+  it('reports when this many are acknowledged', async () => {
     const tally = new QueueTally();
     await tally.until(0);
     const told = tally.until(2);

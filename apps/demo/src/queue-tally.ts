@@ -1,9 +1,9 @@
-/** The account of the queue's act: what was promised, and what came of it. */
+/** The summary of the queue's act: what was promised, and what happened. */
 
-/** Who has handled a message: the consumer before the crash, or the one after it. */
+/** The consumer that has handled a message: before the crash, or after it. */
 export type ConsumerName = 'first' | 'second';
 
-/** Names of messages, and what is known of each. */
+/** Message names, and what is known about each. */
 export class QueueTally {
   readonly #acknowledged = new Set<string>();
   readonly #handled: Readonly<Record<ConsumerName, Map<string, number>>> = { first: new Map(), second: new Map() };
@@ -11,25 +11,25 @@ export class QueueTally {
   #wrong = 0;
   #isEmpty = true;
 
-  /** The queue says that it has this message. */
+  /** The queue has acknowledged this message. */
   acknowledged(name: string): void {
     this.#acknowledged.add(name);
     for (const { count, resolve } of this.#waiting) if (this.#acknowledged.size >= count) resolve();
   }
 
-  /** A consumer was given this message, as it had been pushed or not, and settles it. */
+  /** A consumer received this message, unchanged or not, and settles it. */
   handled(name: string, taker: ConsumerName, isRight: boolean): void {
     const handled = this.#handled[taker];
     handled.set(name, (handled.get(name) ?? 0) + 1);
     if (!isRight) this.#wrong++;
   }
 
-  /** The queue still holds messages although everything was settled. */
+  /** The queue still holds messages although all were settled. */
   leftOver(): void {
     this.#isEmpty = false;
   }
 
-  /** Resolves when so many messages are acknowledged. */
+  /** Resolves when this many messages are acknowledged. */
   until(count: number): Promise<void> {
     if (this.#acknowledged.size >= count) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
@@ -39,7 +39,7 @@ export class QueueTally {
     return this.#acknowledged.size;
   }
 
-  /** Messages that some consumer has handled. */
+  /** Messages that a consumer has handled. */
   get handledCount(): number {
     return new Set([...this.#handled.first.keys(), ...this.#handled.second.keys()]).size;
   }
@@ -49,7 +49,7 @@ export class QueueTally {
     return this.#handled.first.size;
   }
 
-  /** Acknowledged to the producer and never delivered. */
+  /** Acknowledged to the producer but never delivered. */
   get lostCount(): number {
     const { first, second } = this.#handled;
     return [...this.#acknowledged].filter((name) => !first.has(name) && !second.has(name)).length;
@@ -68,12 +68,12 @@ export class QueueTally {
     );
   }
 
-  /** Not as they had been pushed. */
+  /** Changed since they were pushed. */
   get wrongCount(): number {
     return this.#wrong;
   }
 
-  /** True when every message arrived, once and unchanged, and none is left. */
+  /** True if every message arrived once and unchanged, and none is left. */
   get sound(): boolean {
     return this.#isEmpty && this.lostCount + this.returnedCount + this.repeatedCount + this.wrongCount === 0;
   }

@@ -11,7 +11,7 @@ function tallyOf(service: string, flaw: Partial<Pick<ServiceFigures, 'failed' | 
 }
 
 describe('tables', () => {
-  it('show a row per service and per worker, also of a worker that answered nothing', () => {
+  it('show a row per service and per worker, even for a worker that answered nothing', () => {
     const workers = [
       { name: 'worker 1', pid: 11, wasKilled: true },
       { name: 'worker 2', pid: 12, wasKilled: false },
@@ -32,7 +32,7 @@ describe('tables', () => {
 });
 
 describe('verdict', () => {
-  it('says that nothing was lost, and what it took', () => {
+  it('says that nothing was lost, and what happened', () => {
     expect(verdict([tallyOf('a'), tallyOf('b')], { broker: 3, client: 1 })).toEqual([
       'Nothing was lost: 4 requests, 4 answers, 0 of them wrong.',
       'The broker gave 3 jobs of lost workers to others; the client had to repeat 1 requests.',
@@ -50,7 +50,7 @@ describe('verdict', () => {
 });
 
 describe('whereToLook', () => {
-  it('names commands that reach this very broker and this very queue', () => {
+  it('names commands that reach this broker and this queue', () => {
     const lines = whereToLook(
       'tcp://127.0.0.1:7',
       { receive: 'tcp://127.0.0.1:8', send: 'tcp://127.0.0.1:9', monitor: 'tcp://127.0.0.1:10' },

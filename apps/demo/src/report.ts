@@ -1,4 +1,4 @@
-/** What the demonstration has to say in the end. */
+/** What the demonstration prints at the end. */
 import { formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import type { QueueEndpoints } from './queue-process.js';
@@ -16,14 +16,14 @@ const SERVICE_COLUMNS: Column<ServiceFigures>[] = [
   { heading: 'answers/s', cell: ({ perSecond }) => Math.round(perSecond) },
 ];
 
-/** A worker and what became of it. */
+/** A worker and what happened to it. */
 export interface WorkerFate {
   readonly name: string;
   readonly pid: number;
   readonly wasKilled: boolean;
 }
 
-/** A table per service and one per worker: who answered how much. */
+/** A table per service and one per worker: who answered how many requests. */
 export function tables(tallies: readonly ServiceFigures[], workers: readonly WorkerFate[]): string[] {
   const workerColumns: Column<WorkerFate>[] = [
     { heading: 'worker', cell: ({ name }) => name },
@@ -50,7 +50,7 @@ export function verdict(
   return [`NOT ALL WENT WELL: ${counts}, ${total('failed')} requests failed.`, again];
 }
 
-/** Whether the queue has kept its word, in a sentence. */
+/** Whether the queue has kept its promise, in one sentence. */
 export function queueVerdict(tally: QueueTally): string[] {
   const counts = `${tally.acknowledgedCount} messages acknowledged, ${tally.handledCount} delivered`;
   if (tally.sound) return [`Nothing was lost: ${counts}; none of the ${tally.settledCount} settled ones came back.`];
@@ -58,7 +58,10 @@ export function queueVerdict(tally: QueueTally): string[] {
   return [`NOT ALL WENT WELL: ${counts}; ${faults}.`];
 }
 
-/** Commands to try against the broker at `endpoint` and the queue. `start` is how a program of this repository is started. */
+/**
+ * Commands to try with the broker at `endpoint` and the queue. `start` returns the command that starts a program of this
+ * repository.
+ */
 export function whereToLook(endpoint: string, queue: QueueEndpoints, start: (app: string) => string): string[] {
   const connect = `--connect ${endpoint}`;
   return [

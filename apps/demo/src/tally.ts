@@ -1,6 +1,6 @@
-/** What the demonstration counts per service. */
+/** What the demonstration counts for each service. */
 
-/** The figures of one service. */
+/** The counts of one service. */
 export class ServiceFigures {
   readonly service: string;
   sent = 0;
@@ -17,7 +17,7 @@ export class ServiceFigures {
     this.service = service;
   }
 
-  /** Counts an answer of process `pid` that arrived at `nowMs` to a request sent at `sentMs`. */
+  /** Counts an answer from process `pid` that arrived at `nowMs`, to a request sent at `sentMs`. */
   answer(pid: number, sentMs: number, nowMs: number): void {
     this.answered++;
     this.answersByPid.set(pid, (this.answersByPid.get(pid) ?? 0) + 1);
@@ -37,7 +37,7 @@ export class ServiceFigures {
     return this.answered === 0 ? 0 : (this.answered * 1000) / (this.#lastMs - this.#firstMs);
   }
 
-  /** True when every request was answered, and rightly. */
+  /** True if every request was answered correctly. */
   get sound(): boolean {
     return this.answered === this.sent && this.failed === 0 && this.mismatched === 0;
   }

@@ -10,7 +10,7 @@ import { ServiceFigures } from './tally.js';
 
 type ServiceName = (typeof SERVICES)[number];
 
-/** What is to be done. */
+/** The work to do. */
 export interface Workload {
   readonly folder: string;
   readonly files: readonly SourceFile[];
@@ -19,11 +19,11 @@ export interface Workload {
   readonly signal: AbortSignal;
   /** Called after every request, answered or not. */
   readonly onStep: () => void;
-  /** Called for a request that failed or whose answer is wrong. */
+  /** Called for a request that failed or got a wrong answer. */
   readonly onFault: (line: string) => void;
 }
 
-/** An answer in the terms of this check. */
+/** An answer, as this check needs it. */
 interface Answer {
   readonly pid: number;
   readonly isRight: boolean;
@@ -43,7 +43,7 @@ const ASK: Record<ServiceName, (client: MdpClient, bytes: Buffer, signal: AbortS
   },
 };
 
-/** Sends every file to every service and returns the figures per service. Rejects with the signal's reason. */
+/** Sends every file to every service and returns the tallies per service. Rejects with the signal's reason. */
 export async function runWorkload(client: MdpClient, workload: Workload): Promise<ServiceFigures[]> {
   const tallies = SERVICES.map((service) => new ServiceFigures(service));
   const jobs = workload.files.flatMap((file) => tallies.map((tally) => ({ file, tally }))).values();

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 /** For commands on a busy machine. */
 const PATIENT = ['--timeout-ms', '50000'];
-/** Enough for what is not about all files of the repository. */
+/** Enough for tests that do not need all files of the repository. */
 const SOME_FILES = fileURLToPath(new URL('../../../packages/pzq', import.meta.url));
 
 const programs = new Programs();
@@ -24,7 +24,7 @@ afterEach(async () => {
   await programs.end();
 });
 
-/** Starts the demonstration and waits until it has written this; what it wrote so far. */
+/** Starts the demonstration and waits until it has written this text; returns the output so far. */
 async function startUntil(
   args: readonly string[],
   text: string,
@@ -47,7 +47,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('proj-demo', () => {
-  it('sends the files of this repository, loses a worker and nothing else', async () => {
+  it('sends the files of this repository, and loses only a worker', async () => {
     const { code, stdout, stderr } = await programs.run('demo', ['--once']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const quarter of ['25 %', '50 %', '75 %', '100 %']) expect(stdout).toContain(`  ${quarter} (`);
@@ -97,7 +97,7 @@ describe('proj-demo', () => {
     }
   });
 
-  it('stays up with commands that work until it is interrupted, then leaves nothing behind', async () => {
+  it('stays up with working commands until interrupted, then leaves nothing behind', async () => {
     const { child, output } = await startUntil(['--folder', SOME_FILES], '--help. ');
     const endpoint = /stays up at (\S+)/.exec(output)?.[1] ?? '';
     const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint, ...PATIENT]);
@@ -120,7 +120,7 @@ describe('proj-demo', () => {
     expect([...pids, queue].filter(isRunning)).toEqual([]);
   });
 
-  it('exits 1 with one line when a program ends on its own, and ends the others', async () => {
+  it('exits 1 with one line if a program ends unexpectedly, and ends the others', async () => {
     const { child, output } = await startUntil(['--no-crash', '--folder', SOME_FILES], '--help. ');
     const workers = [...output.matchAll(/^worker \d +(\d+)/gm)].map(([, pid]) => Number(pid));
     let stderr = '';
@@ -134,7 +134,7 @@ describe('proj-demo', () => {
   it.each([
     ['a bad number', ['--workers', '1'], 'proj-demo: --workers = 1: must be a whole number, from 2 to 64\n'],
     [
-      'a folder that is not there',
+      'a missing folder',
       ['--folder', '/no/such'],
       'proj-demo: --folder = "/no/such": must be a folder with readable text files\n',
     ],

@@ -17,68 +17,66 @@ const YEARS_MS = 3650 * DAY_MS;
 const MIB = 1_048_576;
 const MANY = 10_000_000;
 
-/** Schema of all options. Defaults are those of `PzqServer`; what does not fit together is refused there. */
+/** Schema of all options. The defaults are those of `PzqServer`, which also refuses inconsistent values. */
 export const queueOptions = z.strictObject({
   receive: bindEndpoint().default('tcp://127.0.0.1:11131').describe('ROUTER that producers push to'),
   send: bindEndpoint().default('tcp://127.0.0.1:11132').describe('DEALER that consumers connect their ROUTER to'),
-  monitor: bindEndpoint().default('tcp://127.0.0.1:11133').describe('ROUTER that answers MONITOR with figures'),
+  monitor: bindEndpoint().default('tcp://127.0.0.1:11133').describe('ROUTER that answers MONITOR with statistics'),
   store: text('STORE', 'lmdb:FOLDER, postgres://... or memory:')
     .default('lmdb:./pzq-data')
     .describe(
-      'where messages are kept: lmdb:FOLDER, postgres://... for several servers, or memory: for what may be lost',
+      'where to keep messages: lmdb:FOLDER, postgres://... for several servers, or memory: for messages that may be lost',
     ),
   ackTimeoutMs: milliseconds({ min: 10, max: DAY_MS })
     .default(5000)
     .describe('how long a consumer may take to acknowledge before the message is delivered again'),
-  maxMessages: wholeNumber({ min: 0 }).default(MANY).describe('messages the queue holds; 0 is no limit'),
-  maxBytes: bytes({ min: 0 }).default(8_589_934_592).describe('what their bodies may take; 0 is no limit'),
+  maxMessages: wholeNumber({ min: 0 }).default(MANY).describe('messages that the queue may hold; 0 is no limit'),
+  maxBytes: bytes({ min: 0 }).default(8_589_934_592).describe('bytes that their bodies may take; 0 is no limit'),
   maxMessageBytes: bytes({ min: 1024, max: 1_073_741_824 })
     .default(64 * MIB)
     .describe('largest body'),
-  maxParts: wholeNumber({ min: 1, max: 100_000 }).default(1024).describe('frames of a body'),
+  maxParts: wholeNumber({ min: 1, max: 100_000 }).default(1024).describe('most frames in a body'),
   maxInFlight: wholeNumber({ min: 1, max: MANY })
     .default(10_000)
-    .describe('messages that consumers may have in hand, all together'),
+    .describe('unacknowledged messages at all consumers together'),
   maxInFlightBytes: bytes({ min: 1 })
     .default(64 * MIB)
-    .describe('bytes of them'),
-  batchMax: wholeNumber({ min: 1, max: 100_000 }).default(512).describe('messages written with one flush'),
+    .describe('bytes of these messages'),
+  batchMax: wholeNumber({ min: 1, max: 100_000 }).default(512).describe('most messages in one flush'),
   batchMaxBytes: bytes({ min: 1 })
     .default(8 * MIB)
-    .describe('bytes of them'),
+    .describe('most bytes in one flush'),
   producerAckMax: wholeNumber({ min: 1, max: MANY })
     .default(100_000)
-    .describe('answers a producer may leave unread before its messages are dropped'),
+    .describe('answers that a producer may leave unread before its messages are dropped'),
   dedupeWindowMs: milliseconds({ min: 0, max: YEARS_MS })
     .default(0)
-    .describe('how long a producer may repeat an id without a second copy being stored; 0 is never'),
+    .describe('how long an id is remembered: a message that repeats it is not stored again; 0 is never'),
   maxDeliveries: wholeNumber({ min: 0, max: 2_147_483_647 })
     .default(0)
     .describe('deliveries after which a message goes to the dead letters; 0 is never'),
   deadLetterSend: bindEndpoint().optional().describe('DEALER that delivers the dead letters (default: none)'),
   deadLettersMax: wholeNumber({ min: 0 })
     .default(100_000)
-    .describe('dead letters that are kept; beyond it messages stay in the queue'),
-  deadLetterExpired: onOff().default(false).describe('keep what expires among the dead letters'),
+    .describe('dead letters to keep; beyond that, messages stay in the queue'),
+  deadLetterExpired: onOff().default(false).describe('keep expired messages as dead letters'),
   delayMs: milliseconds({ min: 0, max: YEARS_MS }).default(0).describe('pause before the first delivery'),
   nackDelayMs: milliseconds({ min: 0, max: DAY_MS }).default(0).describe('pause after a negative acknowledgement'),
   nackDelayMaxMs: milliseconds({ min: 0, max: DAY_MS })
     .optional()
-    .describe('that pause doubles with each delivery up to this (default: --nack-delay-ms)'),
+    .describe('the pause doubles with each delivery, up to this (default: --nack-delay-ms)'),
   ttlMs: milliseconds({ min: 0, max: YEARS_MS })
     .default(0)
-    .describe('age at which a message is not delivered any more; 0 is never'),
+    .describe('age at which a message is no longer delivered; 0 is never'),
   extendLease: onOff()
     .default(false)
-    .describe('let a consumer that sends a key alone have more time; the original ignores that'),
-  headers: onOff().default(false).describe('read the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: of producers'),
-  probeIntervalMs: milliseconds({ min: 1, max: DAY_MS })
-    .default(1000)
-    .describe('how often a store that failed is tried again'),
+    .describe('give a consumer more time if it sends a key alone; the original ignores that'),
+  headers: onOff().default(false).describe('accept the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: from producers'),
+  probeIntervalMs: milliseconds({ min: 1, max: DAY_MS }).default(1000).describe('how often a failed store is retried'),
   drainMs: milliseconds({ min: 0, max: DAY_MS })
     .default(5000)
     .describe('how long consumers may still acknowledge after SIGTERM'),
-  name: text('NAME', '1 to 200 characters').default('pzq').describe('what rules of --access call the queue'),
+  name: text('NAME', '1 to 200 characters').default('pzq').describe('name of the queue in the rules of --access'),
   access: accessOption(),
   ...hubOptions,
   ...httpOptions,

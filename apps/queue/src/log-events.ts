@@ -1,9 +1,9 @@
-/** What the queue tells, as log lines. */
+/** Turns the events of the queue into log lines. */
 import { logOfPeer } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import type { PzqServer } from '@proj/pzq';
 
-/** Logs a store that fails or is damaged as an error, messages that are given up and notes as warnings. */
+/** Logs a failing or damaged store as an error, dead letters and notes as warnings. */
 export function logEvents(queue: PzqServer, log: Logger): void {
   queue.on('refusing', ({ code }) => {
     log.error({ code }, 'refusing');
@@ -19,7 +19,7 @@ export function logEvents(queue: PzqServer, log: Logger): void {
   });
   queue.on('note', ({ kind: _kind, code, ...rest }) => {
     const { peer, ...fields } = 'peer' in rest ? rest : { ...rest, peer: undefined };
-    // Routing ids are any bytes; hex is what the rest of the tools shows as well.
+    // Routing ids are arbitrary bytes, so they are shown in hex, as in the other tools.
     const shown = peer === undefined ? fields : { peer: Buffer.from(peer.id).toString('hex'), ...fields };
     logOfPeer(log, 'warn', shown, code, undefined);
   });

@@ -15,12 +15,12 @@ const serve = defineCommand({
   examples: [
     { what: 'on this machine only, at the ports of the original', line: '' },
     {
-      what: 'for the network, in a folder of its own',
+      what: 'for the network, with its own folder',
       line: '--receive tcp://*:11131 --send tcp://*:11132 --store lmdb:/var/lib/orders',
     },
-    { what: 'give up on a message after five deliveries', line: '--max-deliveries 5' },
+    { what: 'give up a message after five deliveries', line: '--max-deliveries 5' },
     {
-      what: 'who may push and who may consume, by key',
+      what: 'which key may push and which may consume',
       line: '--transport zmtp --curve-secret-key queue.key_secret --access access.json',
     },
     { what: 'options from a file', line: '--config queue.yaml' },
@@ -75,7 +75,8 @@ const serve = defineCommand({
       'listening',
     );
     serving();
-    if (!queue.durable) log.warn({ store }, 'messages end with this process: choose --store lmdb:FOLDER to keep them');
+    if (!queue.durable)
+      log.warn({ store }, 'messages are lost when this process ends: choose --store lmdb:FOLDER to keep them');
     const logStats = () => {
       log.debug(memory.stats(), 'memory');
       log.debug(queue.stats(), 'stats');
@@ -95,7 +96,7 @@ const serve = defineCommand({
   },
 });
 
-/** One endpoint per option; those that were not asked for are left out. */
+/** One endpoint per option; those without an endpoint are left out. */
 function firstOf(endpoints: PzqServerEndpoints): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(endpoints).flatMap(([name, [endpoint]]: [string, string[]]) =>

@@ -1,9 +1,9 @@
-/** From the options of the program to those of the queue. */
+/** Converts the options of the program to those of the queue. */
 import { processServerCurve } from '@proj/appkit';
 import type { PzqServerOptions } from '@proj/pzq';
 import type { QueueSettings } from './config.js';
 
-/** All but the program's own. */
+/** All options except the program's own. */
 export function serverOptions(settings: QueueSettings): PzqServerOptions {
   const { deadLetterSend, nackDelayMaxMs } = settings;
   const curve = processServerCurve();
@@ -22,7 +22,7 @@ export function serverOptions(settings: QueueSettings): PzqServerOptions {
     maxInFlightBytes: settings.maxInFlightBytes,
     batchMax: settings.batchMax,
     batchMaxBytes: settings.batchMaxBytes,
-    // A legal message must fit into what waits to be written, whatever was chosen for it.
+    // A legal message must always fit into the write buffer, whatever its limit.
     intakeMaxBytes: Math.max(268_435_456, settings.maxMessageBytes),
     producerAckMax: settings.producerAckMax,
     dedupeWindowMs: settings.dedupeWindowMs,
@@ -38,7 +38,7 @@ export function serverOptions(settings: QueueSettings): PzqServerOptions {
     probeIntervalMs: settings.probeIntervalMs,
     drainMs: settings.drainMs,
     name: settings.name,
-    // Who may consume is looked at in the handshake, which is the server's to know of then.
+    // The right to consume is checked in the handshake, so the server must know it from the start.
     ...(curve === undefined ? {} : { curve }),
   };
 }

@@ -1,13 +1,13 @@
-/** What `--http` shows of the queue, and lets be done to it. */
+/** What `--http` shows of the queue and lets an operator do. */
 import type { ShownServer } from '@proj/appkit';
 import type { PzqServer } from '@proj/pzq';
 
-/** How long a failed commit is a fault: readers that ask one after another get the same answer. */
+/** How long a failed commit is shown as a fault, so that several readers get the same answer. */
 const FAULT_MS = 5000;
 
 /**
- * The queue of this name, with what is wrong with its store: damage, or messages that it refuses. That is read from the figures, since the events come once a
- * minute; and where a probe works before each message that fails, a failure counts for {@link FAULT_MS} after it was seen.
+ * The queue of this name, with the faults of its store: damage, or refused messages. They are read from the counters, since the events come only once a
+ * minute. Because a probe may succeed before each message that fails, a failure counts for {@link FAULT_MS} after it was seen.
  */
 export function shownQueue(
   queue: PzqServer,
@@ -37,7 +37,7 @@ export function shownQueue(
     failures = counters.commitsFailed;
     if (damage !== undefined) return { code: 'CORRUPT', text: damage };
     if (storeState !== 'refusing' && now() - failedAt >= FAULT_MS) return undefined;
-    return { code, text: 'it is tried again until it works' };
+    return { code, text: 'it is retried until it works' };
   };
   return {
     protocol: 'pzq',

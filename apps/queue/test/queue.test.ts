@@ -63,11 +63,11 @@ interface Delivery {
   readonly text: string;
 }
 
-/** A consumer, and how it takes the next message. */
+/** A consumer, and a way to take its next message. */
 function consumer(endpoint: string) {
   const socket = new Router({ linger: 0, mandatory: true });
   sockets.push(socket);
-  // Listened to before there is anything to hear.
+  // Subscribed before there is anything to receive.
   const connected = new Promise<void>((resolve) => {
     socket.events.on('handshake', () => resolve());
   });
@@ -83,7 +83,7 @@ function consumer(endpoint: string) {
 }
 
 describe('proj-queue', () => {
-  it('says where it listens and what it holds, in one line', async () => {
+  it('logs where it listens and what it holds, in one line', async () => {
     const { queue } = await start('--dead-letter-send', FREE);
     expect(await queue.record('listening')).toMatchObject({
       level: 'info',
@@ -95,15 +95,15 @@ describe('proj-queue', () => {
     });
   });
 
-  it('keeps what it acknowledged through a SIGKILL, and nothing that was settled', async () => {
+  it('keeps acknowledged messages through a SIGKILL, but no settled ones', async () => {
     const texts = Array.from({ length: 100 }, (_, index) => String(index));
     const first = await start();
     await push(first.endpoints.receive, ...texts);
     const taker = consumer(first.endpoints.send);
     const [zero, one] = [await taker.next(), await taker.next()];
     await taker.answer(zero, '1');
-    // The next producer's answer comes after a flush that holds the settled message: the queue reads its sockets in turn, and
-    // a message given back and delivered again shows that what was said before it has been read.
+    // The next producer's answer comes after a flush that includes the settled message: the queue reads its sockets in turn,
+    // and when a returned message is delivered again, everything sent before it has been read.
     await taker.answer(one, '0');
     for (let delivery = await taker.next(); delivery.text !== '1'; delivery = await taker.next());
     await push(first.endpoints.receive, 'last');
@@ -135,7 +135,7 @@ describe('proj-queue', () => {
     expect(await again.queue.record('listening')).toMatchObject({ messages: 2 });
   });
 
-  it('ends within --drain-ms, though a consumer has a message in hand', async () => {
+  it('ends within --drain-ms, although a consumer has a message in hand', async () => {
     const { queue, endpoints } = await start('--drain-ms', '50');
     await push(endpoints.receive, 'a');
     await consumer(endpoints.send).next();
@@ -152,7 +152,7 @@ describe('proj-queue', () => {
     expect([blank, text?.startsWith('messages: 0\n')]).toEqual(['', true]);
   });
 
-  it('serves through ZMTP in TypeScript as well', async () => {
+  it('serves through ZMTP in TypeScript, too', async () => {
     const { queue, endpoints } = await start('--transport', 'zmtp', '--drain-ms', '600000');
     await push(endpoints.receive, 'a', 'b');
     const taker = consumer(endpoints.send);
@@ -166,17 +166,17 @@ describe('proj-queue', () => {
     expect(await queue.record('drained')).toMatchObject({ messages: 0 });
   });
 
-  it('warns of a store that does not outlive it', async () => {
+  it('warns about a store that does not outlive it', async () => {
     const queue = programs.start('queue', [...ANY_PORT, '--store', 'memory:']);
     expect(await queue.record('listening')).toMatchObject({ store: 'memory', durable: false });
-    expect(await queue.record('messages end with this process: choose --store lmdb:FOLDER to keep them')).toMatchObject(
-      {
-        level: 'warn',
-      },
-    );
+    expect(
+      await queue.record('messages are lost when this process ends: choose --store lmdb:FOLDER to keep them'),
+    ).toMatchObject({
+      level: 'warn',
+    });
   });
 
-  it('tells of messages that are given up', async () => {
+  it('reports messages that it gives up', async () => {
     const { queue, endpoints } = await start('--max-deliveries', '1');
     await push(endpoints.receive, 'a');
     const taker = consumer(endpoints.send);
@@ -184,7 +184,7 @@ describe('proj-queue', () => {
     expect(await queue.record('dead-letter')).toMatchObject({ level: 'warn', seq: 1, reason: 'max-deliveries' });
   });
 
-  it('tells of peers that it does not understand, with their routing id', async () => {
+  it('reports peers that it does not understand, with their routing id', async () => {
     const { queue, endpoints } = await start();
     await dealer(endpoints.receive).send('alone');
     expect(await queue.record('message-dropped')).toMatchObject({
@@ -202,9 +202,9 @@ describe('proj-queue', () => {
       ['--ack-timeout-ms', '1'],
       '--ack-timeout-ms = 1: must be milliseconds as a whole number, from 10',
     ],
-    ['a store nobody knows', ['--store', 'redis://x'], 'option store = "redis://x": must be lmdb:FOLDER'],
+    ['an unknown store', ['--store', 'redis://x'], 'option store = "redis://x": must be lmdb:FOLDER'],
     [
-      'a store in a folder that cannot be made',
+      'a store in a folder that cannot be created',
       ['--store', 'lmdb:/proc/x'],
       'the store in /proc/x cannot be opened (ENOENT): name a folder',
     ],
@@ -215,12 +215,12 @@ describe('proj-queue', () => {
     ],
     ['an operand', ['start'], 'too many arguments'],
     [
-      'looking where it cannot',
+      'polling where it is not supported',
       ['--transport', 'zmq', '--poll-us', '0'],
       '--poll-us: needs --transport zmtp; libzmq has no such limit',
     ],
     [
-      'options that do not fit together',
+      'inconsistent options',
       ['--max-bytes', '1024'],
       'PzqServer: option maxBytes = 1024: must be 0 or at least maxMessageBytes',
     ],
@@ -232,7 +232,7 @@ describe('proj-queue', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('takes flags before the environment before the file', async () => {
+  it('prefers flags to the environment and the environment to the file', async () => {
     const config = join(folder, 'queue.yaml');
     const store = `lmdb:${join(folder, 'data')}`;
     writeFileSync(
@@ -265,7 +265,7 @@ describe('proj-queue', () => {
     },
   );
 
-  it('exits 1 with one line that names the process which has the store, and that one goes on', async () => {
+  it('exits 1 with one line that names the process which has the store; that process continues', async () => {
     const { queue, endpoints } = await start();
     const { code, stderr } = await programs.run('queue', [...ANY_PORT, '--store', `lmdb:${folder}`]);
     expect(code).toBe(1);
@@ -274,7 +274,7 @@ describe('proj-queue', () => {
     await push(endpoints.receive, 'a');
   });
 
-  it('exits 1 with one line that names a database which is away, and no password', async () => {
+  it('exits 1 with one line that names an unreachable database, but no password', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
@@ -288,12 +288,12 @@ describe('proj-queue', () => {
   });
 
   it.each<[string, (file: Buffer) => Buffer, string]>([
-    ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is not a database'],
+    ['is not a database', () => Buffer.from('x'.repeat(100_000)), 'is not a database'],
     ['is cut short', (file) => file.subarray(0, 5000), 'is truncated'],
     ['was written by a newer version', newer, 'has format 3, this version reads 2'],
   ])('exits 1 with one line for a store that %s, and leaves it as it is', async (_, change, words) => {
     const { queue, endpoints } = await start();
-    // Enough that a half of the file is missed.
+    // Enough messages that half of the file is missed.
     await push(endpoints.receive, 'x'.repeat(2_000_000));
     queue.kill('SIGTERM');
     await queue.exit;
@@ -308,7 +308,7 @@ describe('proj-queue', () => {
     expect(readFileSync(file).equals(changed)).toBe(true);
   });
 
-  it('rule 16: a consumer that never acknowledges has its share, and another gets the rest', async () => {
+  it('rule 16: a consumer that never acknowledges gets its share, and another gets the rest', async () => {
     const { endpoints } = await start('--transport', 'zmtp', '--max-in-flight', '8');
     const [mute, honest] = [consumer(endpoints.send), consumer(endpoints.send)];
     await Promise.all([mute.connected, honest.connected]);
@@ -325,7 +325,7 @@ describe('proj-queue', () => {
     expect(new Set([...taken, ...left.map(({ text }) => text)]).size).toBe(texts.length);
   });
 
-  it('exits 1 with one line for a store that was damaged while nobody had it, and says what to do', async () => {
+  it('exits 1 with one line for a store that was damaged while closed, and says what to do', async () => {
     const { queue, endpoints } = await start();
     await push(endpoints.receive, 'x'.repeat(5000), 'other');
     queue.kill('SIGTERM');
@@ -340,9 +340,9 @@ describe('proj-queue', () => {
     expect(stderr).toContain(`'proj queue check ${folder}'`);
   });
 
-  it('refuses, and says that it is corrupt, when its store is damaged under it', async () => {
+  it('refuses, and says that it is corrupt, if its store is damaged while open', async () => {
     const { queue, endpoints } = await start('--stats-ms', '5', '--log-level', 'debug');
-    // More than it holds in memory: the last one is read from the disk when its turn comes.
+    // More than it holds in memory: the last one is read from disk when its turn comes.
     const large = 'x'.repeat(40_000_000);
     await push(endpoints.receive, `1${large}`, `2${large}`, `3${large}`);
     const file = openSync(join(folder, 'queue.mdb'), 'r+');
@@ -369,10 +369,10 @@ describe('proj-queue', () => {
     expect(await queue.exit).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('drains when its parent at the other end of an IPC channel goes away', async () => {
+  it('drains when its parent at the other end of an IPC channel exits', async () => {
     const queue = fork(programPath('queue'), [...ANY_PORT, '--store', 'memory:'], { silent: true });
     const exit = once(queue, 'exit');
-    // It speaks, or it ends, which is the failure below.
+    // It either speaks or ends; the latter is the failure below.
     await Promise.race([once(queue.stdout as Readable, 'data'), exit]);
     queue.disconnect();
     expect(await exit).toEqual([0, null]);
@@ -394,7 +394,7 @@ describe('proj-queue', () => {
   });
 });
 
-/** The record that names the format says the next one, wherever a copy of it is. */
+/** Changes the record with the format number to the next format, wherever there is a copy of it. */
 function newer(file: Buffer): Buffer {
   const changed = Buffer.from(file);
   for (let at = changed.indexOf('PZQ\n'); at >= 0; at = changed.indexOf('PZQ\n', at + 1))
@@ -402,7 +402,7 @@ function newer(file: Buffer): Buffer {
   return changed;
 }
 
-it('--access says who may push and who may consume, by key, also after the file has changed', async () => {
+it('--access says which key may push and which may consume, also after the file has changed', async () => {
   const own = mkdtempSync(join(tmpdir(), 'keys-'));
   after.push(own);
   const certificate = async (name: string) => {

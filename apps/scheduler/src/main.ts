@@ -10,7 +10,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { schedulerOptions } from './config.js';
 import type { SchedulerSettings } from './config.js';
 
-/** What is wrong, what is worth knowing; the rest is for who looks closely. */
+/** Notes that are errors or of general interest; the rest are logged at level debug. */
 const LEVELS: Readonly<Partial<Record<SchedulerNote['code'], 'error' | 'warn' | 'info'>>> = {
   'store-failed': 'error',
   'cron-unknown': 'error',
@@ -31,7 +31,7 @@ const serve = defineCommand({
   examples: [
     { what: 'for a broker on this machine', line: '' },
     {
-      what: 'two brokers, a folder of its own, local time',
+      what: 'two brokers, its own folder, local time',
       line: '--connect tcp://a:47291,tcp://b:47291 --store lmdb:/var/lib/schedules --time-zone Europe/Berlin',
     },
   ],
@@ -60,7 +60,8 @@ const serve = defineCommand({
     });
     log.info({ endpoints: connect, store, jobs: scheduler.stats()?.jobs, http: shown.url }, 'listening');
     serving();
-    if (store === 'memory:') log.warn({ store }, 'jobs end with this process: choose --store lmdb:FOLDER to keep them');
+    if (store === 'memory:')
+      log.warn({ store }, 'jobs are lost when this process ends: choose --store lmdb:FOLDER to keep them');
     const logStats = () => log.debug(scheduler.stats(), 'stats');
     const endStats = every(statsMs, logStats);
     await Promise.race([untilStopped(AbortSignal.any([stop, drained.signal])), ended]);

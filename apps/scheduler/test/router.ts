@@ -1,4 +1,4 @@
-/** A broker of EventMQ for one scheduler, written from the specification: acknowledges, schedules, and counts what is asked for. */
+/** An EventMQ broker for one scheduler, written from the specification: it acknowledges, schedules, and counts requests. */
 import { randomUUID } from 'node:crypto';
 import { Router } from 'zeromq';
 
@@ -35,7 +35,7 @@ export class FakeRouter {
     await this.#say('DISCONNECT');
   }
 
-  /** Resolves when the condition holds; it is looked at after each message. */
+  /** Resolves when the condition holds; it is checked after each message. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -45,7 +45,7 @@ export class FakeRouter {
   }
 
   async #say(word: string, ...frames: readonly string[]): Promise<void> {
-    if (this.#scheduler === undefined) throw new Error('no scheduler is there');
+    if (this.#scheduler === undefined) throw new Error('no scheduler is connected');
     await this.#socket.send([this.#scheduler, '', 'eMQP/1.0', word, randomUUID(), ...frames]);
   }
 

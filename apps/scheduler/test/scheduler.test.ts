@@ -23,9 +23,9 @@ afterEach(async () => {
 
 interface Started {
   readonly scheduler: ChildProgram;
-  /** In its store when it began. */
+  /** The number of jobs in its store when it started. */
   readonly jobs: number;
-  /** Resolves when so many jobs have had all their runs, since it began. */
+  /** Resolves when this many jobs have had all their runs since it started. */
   readonly finished: (count: number) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ async function start(...args: readonly string[]): Promise<Started> {
       };
       look();
     });
-  // Both are asked for before either has come.
+  // Both are awaited before either has arrived.
   const [{ jobs }] = await Promise.all([scheduler.record('listening'), scheduler.record('registered')]);
   return { scheduler, jobs: jobs as number, finished };
 }
@@ -54,8 +54,8 @@ async function start(...args: readonly string[]): Promise<Started> {
 const bodyOf = (n: number): string => JSON.stringify(['run', { path: 'm', callable: 'f', args: [n] }]);
 
 describe('proj-scheduler', () => {
-  it('runs a job that was scheduled through a broker by proj schedule, until proj unschedule', async () => {
-    // Neither takes the other for dead on a busy machine: what is scheduled meanwhile would be dropped.
+  it('runs a job that proj schedule scheduled through a broker, until proj unschedule', async () => {
+    // Neither loses the other on a busy machine; otherwise jobs scheduled meanwhile would be dropped.
     const { endpoints } = await programs.startBroker('--heartbeat-ms', '10000', '--liveness', '60');
     const scheduler = programs.start('scheduler', [
       ...['--connect', endpoints.emqpFrontend, '--store', 'memory:', '--broker-expiry-ms', '600000'],
@@ -65,21 +65,21 @@ describe('proj-scheduler', () => {
     const scheduled = scheduler.record('scheduled');
     const result = await programs.run('cli', ['schedule', 'mail', 'myjobs.add', '5', '5', '--interval', '3600', ...at]);
     expect(result).toMatchObject({ code: 0, stderr: '' });
-    // What EventMQ's own scheduler calls this job.
+    // EventMQ's own scheduler gives this job the same name.
     expect(await scheduled).toMatchObject({ queue: 'mail', job: '1a3aa8fbf8ce963478f04ef0a3df8944e656b801' });
     const unscheduled = scheduler.record('unscheduled');
     expect(await programs.run('cli', ['unschedule', 'mail', 'myjobs.add', '5', '5', ...at])).toMatchObject({ code: 0 });
     expect(await unscheduled).toMatchObject({ job: '1a3aa8fbf8ce963478f04ef0a3df8944e656b801' });
   });
 
-  it('rule 2: killed again and again, loses one run of a job per kill at most, and doubles none', async () => {
+  it('rule 2: killed again and again, loses at most one run of a job per kill, and duplicates none', async () => {
     const [jobs, runs, kills] = [20, 8, 4];
     let last = await start();
     for (let n = 0; n < jobs; n++) await router.schedule(bodyOf(n), 1, `guarantee,run_count:${runs}`);
     await router.until(() => new Set(router.requests).size === jobs);
     for (let kill = 0; kill < kills; kill++) {
       const seen = router.requests.length;
-      // On a slow machine all may be over sooner.
+      // On a slow machine everything may be over sooner.
       const over = last.finished(kill === 0 ? jobs : last.jobs);
       await Promise.race([router.until(() => router.requests.length > seen), over]);
       last.scheduler.kill('SIGKILL');
@@ -102,7 +102,7 @@ describe('proj-scheduler', () => {
     await router.until(() => router.words.filter((word) => word === 'INFORM').length >= kills + 2);
   });
 
-  it('rule 8: says both farewells at DISCONNECT and SIGTERM, and exits with 0', async () => {
+  it('rule 8: sends both goodbye commands at DISCONNECT and SIGTERM, and exits with 0', async () => {
     const { scheduler } = await start();
     await router.disconnect();
     expect((await scheduler.exit).code).toBe(0);

@@ -14,22 +14,22 @@ const protocols: Readonly<Record<ProtocolName, Protocol>> = { mdp, mdp01: mdp, p
 
 const serve = defineCommand({
   name: 'serve',
-  summary: 'Offers services to a broker or queue, with built-in handlers or with one of yours.',
+  summary: 'Offers services to a broker or queue, with built-in handlers or your own.',
   options: workerOptions,
   examples: [
     { what: 'an echo, eight requests at a time', line: '--service echo --concurrency 8' },
     {
-      what: 'two services, and a second broker to fall back on',
+      what: 'two services, with a second broker to fall back on',
       line: '--service sha256,text-stats --connect tcp://a:5555,tcp://b:5555',
     },
     { what: 'Paranoid Pirate, where the service only chooses the handler', line: '--protocol ppp --service sha256' },
     {
-      what: 'EventMQ: jobs of two queues, by what the modules of a folder export',
+      what: 'EventMQ: jobs of two queues, from the exports of a folder of modules',
       line: "--protocol emqp --queues '10:default,20:email' --directory ./jobs",
     },
     { what: 'NORFAB: tasks whose jobs outlive this process', line: '--protocol nfp --service sample --name sample-1' },
     {
-      what: 'a module of yours: export default ({ body }) => body.reverse();',
+      what: 'your own module: export default ({ body }) => body.reverse();',
       line: '--service reverse --handler ./reverse.mjs',
     },
   ],

@@ -1,4 +1,4 @@
-/** What a protocol brings to proj-worker. One file per protocol in `protocols/`. */
+/** What a protocol contributes to proj-worker. One file per protocol in `protocols/`. */
 import type { Logger } from '@proj/appkit';
 import { encodeFault } from '@proj/frames/service';
 import type { Transport } from '@proj/transport';
@@ -10,13 +10,13 @@ import { findHandler } from './handlers/index.js';
 /** A worker of any protocol. */
 export interface Worker {
   start(): Promise<void>;
-  /** Lets running requests finish, leaves, closes. */
+  /** Lets running requests finish, says goodbye, closes. */
   drain(): Promise<void>;
-  /** Plain data for a log line; nothing before the start. */
+  /** Plain data for a log line; absent before the start. */
   stats(): object | undefined;
 }
 
-/** What a worker is made with. */
+/** What is needed to create a worker. */
 export interface Surroundings {
   readonly transport: Transport;
   readonly log: Logger;
@@ -26,25 +26,25 @@ export interface Surroundings {
 export interface Offer {
   readonly worker: Worker;
   readonly log: Logger;
-  /** Resolves when something other than a signal ends the worker. Default: nothing does. */
+  /** Resolves if something other than a signal ends the worker. Default: nothing does. */
   readonly ended?: Promise<void>;
 }
 
 /** A protocol of proj-worker. */
 export interface Protocol {
-  /** Where to connect unless told otherwise. */
+  /** Where to connect by default. */
   readonly endpoints: readonly string[];
-  /** The workers for these settings. Each logs what happens to it. Rejects with `OPTIONS_INVALID`. */
+  /** Creates the workers for these settings; each one logs its events. Rejects with `OPTIONS_INVALID`. */
   offers(settings: WorkerSettings, surroundings: Surroundings): Promise<readonly Offer[]>;
 }
 
-/** A worker of a protocol with one handler for each service, as Majordomo and Paranoid Pirate have. */
+/** A worker of a protocol with one handler per service, such as Majordomo and Paranoid Pirate. */
 type HandlerWorker = Worker & {
   on(event: 'note', listener: ReturnType<typeof loggingTo>['note']): unknown;
   on(event: 'error', listener: ReturnType<typeof loggingTo>['error']): unknown;
 };
 
-/** One worker for each service of the settings, made by `construct`. */
+/** One worker for each service of the settings, created by `construct`. */
 export function offersByService(
   settings: WorkerSettings,
   { log }: Surroundings,
@@ -65,7 +65,9 @@ export function offersByService(
   );
 }
 
-/** The options that workers of every protocol have by the same name. Unset ones keep to the protocol's own default. */
+/**
+ * The options that workers of every protocol have under the same name. If unset, the protocol's own default applies.
+ */
 export function commonOptions(settings: WorkerSettings) {
   const { concurrency, liveness, drainMs, heartbeatMs, onError } = settings;
   return {
@@ -82,7 +84,7 @@ function asFault(error: unknown): Uint8Array[] {
   return encodeFault({ code: 'HANDLER_FAILED', message: error instanceof Error ? error.message : String(error) });
 }
 
-/** Listeners that log what happens to a worker. */
+/** Listeners that log the events of a worker. */
 function loggingTo(log: Logger) {
   return {
     note: ({ session, note: { code, ...fields } }: { readonly session: number; readonly note: { code: string } }) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { totalStats } from './shown-workers.js';
 
-it('figures of several workers are added up, deep down too; a worker that has none yet adds nothing', () => {
+it('adds up the statistics of several workers, nested ones too; a worker without statistics adds nothing', () => {
   const worker = (stats: object | undefined) => ({
     start: () => Promise.resolve(),
     drain: () => Promise.resolve(),

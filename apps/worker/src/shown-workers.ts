@@ -1,14 +1,14 @@
-/** What `--http` shows of the workers: the figures of all together. */
+/** What `--http` shows of the workers: the sum of their statistics. */
 import type { Worker } from './protocol.js';
 
 type Figures = Readonly<Record<string, unknown>>;
 
-/** The statistics of all, added up. */
+/** The statistics of all workers, added up. */
 export function totalStats(workers: readonly Worker[]): object {
   return workers.reduce<Figures>((total, worker) => add(total, (worker.stats() ?? {}) as Figures), {});
 }
 
-/** Adds numbers, in records within records too; what is neither stays as it is in `one`. */
+/** Adds numbers, also in nested records; anything else stays as it is in `one`. */
 function add(one: Figures, other: Figures): Figures {
   const sums = Object.entries(other).map(([name, value]): [string, unknown] => {
     const before = one[name];

@@ -12,10 +12,10 @@ afterEach(async () => {
   await programs.end();
 });
 
-/** So long that no heartbeat decides anything here, on however busy a machine. */
+/** Long enough that no heartbeat decides anything here, however busy the machine is. */
 const BEATS = ['--heartbeat-ms', '60000'];
 
-/** A broker, a job manager with these flags that it has acknowledged, and a client. */
+/** A broker, a job manager with these flags that the broker has acknowledged, and a client. */
 async function stage(...flags: readonly string[]) {
   const { broker, endpoints } = await programs.startBroker('--only', 'emqp', ...BEATS);
   const args = ['--protocol', 'emqp', '--connect', endpoints.emqpBackend, '--log-level', 'debug', ...BEATS];
@@ -30,7 +30,7 @@ async function stage(...flags: readonly string[]) {
   return { broker, worker, client, run };
 }
 
-it('runs the sample jobs in processes of their own', async () => {
+it('runs the sample jobs in separate processes', async () => {
   const { worker, run } = await stage();
   expect(await run('sample', 'add', 2, 3)).toBe(5);
   expect(await run('sample', 'echo', 'é')).toEqual(['é']);
@@ -39,7 +39,7 @@ it('runs the sample jobs in processes of their own', async () => {
   expect(await run('sample', 'pid')).not.toBe(worker.pid);
 });
 
-it('runs what the modules of a folder export, and nothing else', async () => {
+it('runs only what the modules of a folder export', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-jobs-'));
   writeFileSync(join(folder, 'mail.mjs'), 'export const send = (to) => `sent to ${to}`;');
   const { run } = await stage('--directory', folder, '--queues', '10:default,20:email', '--pool', 'threads');
@@ -48,7 +48,7 @@ it('runs what the modules of a folder export, and nothing else', async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('says in its log why a job failed, also when nobody asked', async () => {
+it('logs why a job failed, even if no client waits for it', async () => {
   const { worker, client } = await stage();
   const failed = worker.record('job-failed');
   await client.defer('default', { path: 'sample', callable: 'fail', args: ['no paper'] });
@@ -86,7 +86,7 @@ it('ends with 0 on SIGTERM although its handlers never load', async () => {
 
 it.each([
   ['a queue without a weight', ['--queues', 'default'], 'proj-worker: --queues = "default": must be weights and names'],
-  ['a folder that is not there', ['--directory', '/nowhere'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
+  ['a missing folder', ['--directory', '/nowhere'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
   ['a folder that is a file', ['--directory', '/etc/hosts'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
 ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
   const { code, stdout, stderr } = await programs.run('worker', ['--protocol', 'emqp', ...args]);

@@ -19,10 +19,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** So long that no heartbeat decides anything here, on however busy a machine. */
+/** Long enough that no heartbeat decides anything here, however busy the machine is. */
 const BEATS = ['--heartbeat-ms', '60000'];
 
-it('rule 16: --files serves the files of a folder in chunks, and nothing outside of it', async () => {
+it('rule 16: --files serves the files of a folder in chunks, and nothing outside it', async () => {
   const content = Buffer.alloc(700_000, 'chunk ');
   writeFileSync(join(folder, 'files/big'), content);
   writeFileSync(join(folder, 'secret'), 'SECRET');

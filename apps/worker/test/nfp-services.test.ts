@@ -1,4 +1,4 @@
-/** proj-worker has what the broker serves besides jobs, on the connection its jobs come on. */
+/** proj-worker uses what the broker serves besides jobs, on the same connection as its jobs. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const programs = new Programs();
 let folder: string;
 let client: NfpClient;
 
-/** So long that no heartbeat decides anything here, on however busy a machine. */
+/** Long enough that no heartbeat decides anything here, however busy the machine is. */
 const BEATS = ['--heartbeat-ms', '60000'];
 const WAIT = { timeoutMs: 60_000 };
 const TASKS = `
@@ -51,7 +51,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('rule 17: inventory and files of the broker, over one connection', async () => {
+it('rule 17: inventory and files from the broker, over one connection', async () => {
   const content = Buffer.alloc(3_000_000, 'line of a template\n');
   writeFileSync(join(folder, 'files/templates/base.j2'), content);
   const kept = join(folder, 'kept');

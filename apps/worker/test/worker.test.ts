@@ -21,7 +21,7 @@ function connect(endpoint: string, options: MdpClientOptions = {}): MdpClient {
   return client;
 }
 
-/** So long that no heartbeat decides anything here, on however busy a machine. */
+/** Long enough that no heartbeat decides anything here, however busy the machine is. */
 const BEATS = ['--heartbeat-ms', '60000'];
 
 /** A broker, a worker with these options and a client. */
@@ -44,7 +44,7 @@ async function pppStage(...workerArgs: readonly string[]) {
 }
 
 describe('proj-worker', () => {
-  it('says what it offers and where', async () => {
+  it('logs what it offers and where', async () => {
     const worker = programs.start('worker', [
       '--connect',
       'tcp://127.0.0.1:9',
@@ -70,23 +70,19 @@ describe('proj-worker', () => {
     [
       'two services over PPP',
       ['--protocol', 'ppp', '--service', 'echo,sha256'],
-      'proj-worker: --service = ["echo","sha256"]: must be a single name with --protocol ppp, which knows no services',
+      'proj-worker: --service = ["echo","sha256"]: must be a single name with --protocol ppp, which has no services',
     ],
     [
-      'to bind for another protocol',
+      'binding for another protocol',
       ['--bind', 'tcp://127.0.0.1:9'],
       'proj-worker: --bind = "tcp://127.0.0.1:9": needs --protocol ppp',
     ],
     [
-      'to bind and connect',
+      'binding and connecting',
       ['--protocol', 'ppp', '--bind', 'tcp://127.0.0.1:9', '--connect', 'tcp://127.0.0.1:9'],
       'proj-worker: --bind = "tcp://127.0.0.1:9": must not be given together with --connect',
     ],
-    [
-      'a handler file that is not there',
-      ['--handler', './none.mjs'],
-      'proj-worker: --handler = "./none.mjs": must be one of',
-    ],
+    ['a missing handler file', ['--handler', './none.mjs'], 'proj-worker: --handler = "./none.mjs": must be one of'],
   ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
     const { code, stdout, stderr } = await programs.run('worker', args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -144,7 +140,7 @@ describe('proj-worker', () => {
     }
   });
 
-  it('has its typed services over PPP, too', async () => {
+  it('serves its typed services over PPP, too', async () => {
     const { worker, client } = await pppStage('--service', 'sha256', '--concurrency', '2');
     const bytes = randomBytes(1 << 20);
     const digest = createHash('sha256').update(bytes).digest('hex');
@@ -160,12 +156,12 @@ describe('proj-worker', () => {
     expect(await worker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  it('replies with an error over PPP when told to', async () => {
+  it('replies with an error over PPP if told to', async () => {
     const { client } = await pppStage('--service', 'fail', '--on-error', 'reply');
     await expect(client.request(digestService('fail'), Buffer.alloc(0))).rejects.toMatchObject({ code: 'REJECTED' });
   });
 
-  it('connects where its protocol is at home', async () => {
+  it('connects to the default endpoint of its protocol', async () => {
     const worker = programs.start('worker', ['--protocol', 'ppp']);
     expect(await worker.record('listening')).toMatchObject({ endpoints: ['tcp://127.0.0.1:5557'] });
   });
@@ -182,7 +178,7 @@ describe('proj-worker', () => {
     }
   });
 
-  it('replies with an error when told to, and goes on', async () => {
+  it('replies with an error if told to, and continues', async () => {
     const { client } = await stage(['--service', 'fail', '--on-error', 'reply']);
     for (let n = 0; n < 2; n++)
       await expect(client.request(digestService('fail'), Buffer.alloc(0))).rejects.toMatchObject({

@@ -1,10 +1,10 @@
-/** Those who are served by the ruler: a line there and back. */
+/** Clients of the ruler: one line there and back. */
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { check } from './probe.js';
 import type { Honest } from './probe.js';
 
-/** Who is served by a ruler at this port. */
+/** The clients of a ruler at this port. */
 export function echo(port: number): Honest {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   const waiting: ((line: string) => void)[] = [];

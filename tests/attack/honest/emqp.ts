@@ -1,4 +1,4 @@
-/** EventMQ: a client, a job manager, and somebody who listens to the pub-sub device. */
+/** EventMQ: a client, a job manager, and a subscriber of the pub-sub device. */
 import { rmSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const QUEUE = 'honest';
 const TOPIC = 'honest';
 const JOBS = 'export const repeat = (text) => text;\n';
 
-/** Who is served by an EventMQ broker. */
+/** The clients of an EventMQ broker. */
 export function emqp(): Honest {
   let losses = 0;
   let client: EmqpClient;
@@ -24,7 +24,7 @@ export function emqp(): Honest {
   };
   const publish = async (text: string): Promise<void> => {
     const came = new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('what was published did not come')), PATIENCE_MS);
+      const timer = setTimeout(() => reject(new Error('the published message did not arrive')), PATIENCE_MS);
       heard.set(text, () => {
         clearTimeout(timer);
         resolve();
@@ -65,7 +65,7 @@ export function emqp(): Honest {
       void (async () => {
         for await (const { body } of subscription) heard.get(String(body))?.();
       })();
-      // Until the subscription is known nothing comes.
+      // Nothing arrives until the subscription is known.
       for (let isKnown = false; !isKnown;) {
         const once = new Promise<boolean>((resolve) => {
           heard.set('known', () => resolve(true));

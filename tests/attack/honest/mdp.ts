@@ -1,4 +1,4 @@
-/** Majordomo: a client and a worker, and a worker of a name that nobody had before, now and then. */
+/** Majordomo: a client and a worker and, now and then, a worker with a new service name. */
 import { MdpClient } from '@proj/client';
 import { MdpWorker } from '@proj/worker';
 import type { Transport } from '@proj/transport';
@@ -7,10 +7,10 @@ import { check, PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
 const SERVICE = 'honest';
-/** Of so many questions one is for a newcomer. */
+/** One in this many requests is for a newcomer. */
 const NEWCOMER_EVERY = 100;
 
-/** Who is served by a Majordomo broker. */
+/** The clients of a Majordomo broker. */
 export function mdp(): Honest {
   let losses = 0;
   let newcomers = 0;
@@ -39,7 +39,7 @@ export function mdp(): Honest {
       }
       const service = `newcomer-${newcomers++}`;
       const newcomer = await worker(service);
-      // It may take a moment until it is known, which is what is asked for.
+      // It may take a moment until the broker knows it; that is what this test asks for.
       check(text, String(await client.request(service, text)));
       await newcomer.close();
     },

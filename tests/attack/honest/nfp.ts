@@ -1,4 +1,4 @@
-/** NORFAB: a client and a worker whose jobs live in memory. */
+/** NORFAB: a client and a worker whose jobs are in memory. */
 import { NfpClient } from '@proj/client';
 import { NfpWorker } from '@proj/worker';
 import type { NfpTaskCall } from '@proj/worker';
@@ -6,10 +6,10 @@ import { check, PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
 const SERVICE = 'honest';
-/** As often as it may be. */
+/** As often as allowed. */
 const POLL_MS = 10;
 
-/** Who is served by a broker of NORFAB. */
+/** The clients of a NORFAB broker. */
 export function nfp(): Honest {
   let losses = 0;
   let client: NfpClient;

@@ -4,7 +4,7 @@ import { PppWorker } from '@proj/worker';
 import { check, PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
-/** Who is served by a Paranoid Pirate queue. */
+/** The clients of a Paranoid Pirate queue. */
 export function ppp(): Honest {
   let losses = 0;
   let client: LazyPirateClient;

@@ -1,53 +1,56 @@
-/** Those who are served, protocol by protocol: each asks for something again and again, and notes whether and when it came. */
+/**
+ * Honest clients, one kind per protocol: each one sends requests again and again, and records whether and when the answers
+ * come.
+ */
 import type { Transport } from '@proj/transport';
 import type { ClientCurve } from '@proj/transport/curve';
 import type { Port } from '../attack.js';
 
-/** Somebody with a client and whoever serves it. */
+/** A client and its worker. */
 export interface Honest {
-  /** Begins; `at` are the endpoints of the program. Resolves when everybody is known. */
+  /** Starts; `at` are the endpoints of the program. Resolves when all peers are known. */
   start(at: Readonly<Partial<Record<Port, string>>>, transport: Transport, curve?: ClientCurve): Promise<void>;
-  /** Asks once. Rejects when no answer came, or a wrong one. */
+  /** Asks once. Rejects without an answer, or with a wrong one. */
   ask(text: string): Promise<void>;
-  /** Resolves when what was asked for has come, where that is later than the answer, or is given up. */
+  /** Resolves when what was requested has arrived, if that is later than the answer, or is given up. */
   drain?(): Promise<void>;
-  /** How often somebody who serves was thrown out so far, and how much never came. */
+  /** How often its worker was disconnected so far, and how many deliveries never came. */
   losses(): number;
 }
 
 /** How long an answer may take before it counts as lost. */
 export const PATIENCE_MS = 30_000;
 
-/** Throws if an answer is not that to this question. */
+/** Throws if the answer does not match the question. */
 export function check(question: string, answer: string | undefined): void {
   if (answer !== question) throw new Error(`"${String(answer).slice(0, 100)}" is no answer to "${question}"`);
 }
 
-/** What was noted between two looks. */
+/** What was recorded between two looks. */
 export interface Notes {
   readonly asked: number;
   readonly answered: number;
-  /** Not answered, or wrongly, and those who were thrown out. */
+  /** Requests without an answer or with a wrong one, and disconnected workers. */
   readonly lost: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Of what was lost. */
+  /** Reasons for the losses. */
   readonly why: readonly string[];
 }
 
 const WHY_MAX = 5;
 const AT_ONCE = 20;
 
-/** How often a prober asks, and how many of its questions may be open; beyond that it asks nothing until one is answered. */
+/** How often a prober asks, and how many requests may be open; at that limit it waits for an answer before it asks again. */
 export interface Pace {
   readonly everyMs: number;
   readonly openMax: number;
 }
 
 /**
- * Asks at a steady pace, whether answers come or not: a prober that waits for each answer does not see how long others wait. A bound on open
- * questions keeps a machine that cannot follow from piling them up without end.
+ * Asks at a steady pace, whether or not answers come: a prober that waits for each answer would not see how long others wait. A limit on
+ * open requests keeps a slow machine from piling them up without end.
  */
 export class Prober {
   readonly #honest: Honest;
@@ -68,7 +71,7 @@ export class Prober {
     }, everyMs);
   }
 
-  /** Asks as fast as it goes for so long: code is compiled, heaps have their size. */
+  /** Asks as fast as possible for this long, so that code is compiled and heaps reach their size. */
   static async warmUp(honest: Honest, forMs: number): Promise<void> {
     const end = performance.now() + forMs;
     const one = async (number: number): Promise<void> => {
@@ -78,7 +81,7 @@ export class Prober {
     await honest.drain?.();
   }
 
-  /** What happened since the last look. What is open counts with its age, if that is more than others took. */
+  /** What happened since the last look. An open request counts with its age if that exceeds the other times. */
   look(): Notes {
     const now = performance.now();
     const losses = this.#honest.losses();
@@ -93,13 +96,14 @@ export class Prober {
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       maxMs: at(1),
-      why: losses > this.#losses ? [...this.#why, `${losses - this.#losses} thrown out, or never came`] : this.#why,
+      why:
+        losses > this.#losses ? [...this.#why, `${losses - this.#losses} disconnected, or never delivered`] : this.#why,
     };
     [this.#times, this.#why, this.#asked, this.#lost, this.#losses] = [[], [], 0, 0, losses];
     return notes;
   }
 
-  /** Asks no more; resolves when everything has been answered or is lost. */
+  /** Stops asking; resolves when everything has been answered or is lost. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
     while (this.#open.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,11 +1,14 @@
-/** PZQ: a producer and a consumer. What is waited for is the acknowledgement; what never comes to the consumer is lost, too. */
+/**
+ * PZQ: a producer and a consumer. The measured answer is the acknowledgement; a message that never reaches the consumer also
+ * counts as lost.
+ */
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
-/** Who is served by a PZQ queue. */
+/** The clients of a PZQ queue. */
 export function pzq(): Honest {
-  /** Stored, and not delivered yet. */
+  /** Stored, but not delivered yet. */
   const open = new Set<string>();
   let producer: PzqProducer;
   let missing = 0;

@@ -1,12 +1,12 @@
-/** Attacks in the words of EventMQ. */
+/** Attacks with EventMQ commands. */
 import type { Attack, Port } from '../attack.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Of jobs for a queue that nobody serves. */
+/** Number of jobs for a queue without workers. */
 const REQUEST_TTL_MS = 30_000;
-/** Those who are served do it at once. */
+/** The honest workers do it at once. */
 const JOB = '["run",{"path":"jobs","callable":"repeat","args":["x"]}]';
 const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
@@ -17,7 +17,7 @@ const inform = (queues: string, type = 'worker'): Buffer => say('INFORM', queues
 const schedule = (body: string | Uint8Array, interval = '60', cron = '', headers = ''): Buffer =>
   say('SCHEDULE', 'nobody', headers, interval, body, cron);
 
-/** Those who are served use queue `honest` and topic `honest`. */
+/** The honest clients use queue `honest` and topic `honest`. */
 export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/long-fields',
@@ -44,7 +44,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/bombs-of-json',
-    does: 'JSON of 1 MiB in SCHEDULE and of 64 KiB in INFORM: nested, of many keys, of long numbers and escapes',
+    does: 'JSON of 1 MiB in SCHEDULE and of 64 KiB in INFORM: nested, with many keys, with long numbers and escapes',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const bytes = stage.size(64 * KIB, MIB - KIB);
@@ -69,7 +69,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/full-queues',
-    does: 'jobs on 8 connections, guaranteed ones and others, faster than they are done, until no more may wait',
+    does: 'jobs on 8 connections, some guaranteed, faster than they are done, until no more may wait',
     flags: { 'emqp-queue-max': 2000 },
     async run(stage) {
       const peers = await stage.openMany(8, 'emqpFrontend');
@@ -81,7 +81,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/prototype-names',
-    does: 'queues, ids, topics and jobs by the names of what every object has',
+    does: 'queues, ids, topics and jobs named like built-in properties of objects',
     async run(stage) {
       const front = await stage.open('emqpFrontend');
       const publisher = await stage.open('emqpPublish');
@@ -98,7 +98,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/inform-and-bye',
-    does: 'workers and schedulers that come and go in a loop, on one connection and on many',
+    does: 'workers and schedulers that join and leave in a loop, on one connection and on many',
     async run(stage) {
       const peer = await stage.open('emqpBackend');
       for await (const round of stage.rounds(40)) {
@@ -112,7 +112,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/flood-of-each-command',
-    does: 'every command at both ports, each on a connection of its own, results of jobs of others among them',
+    does: "every command at both ports, each on its own connection, including results of other peers' jobs",
     async run(stage) {
       const commands: readonly (() => Buffer)[] = [
         () => inform('[[10,"nobody"]]'),
@@ -139,7 +139,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/unread-status',
-    does: '20 consoles that ask for everything and do not read it, with many workers to tell of',
+    does: '20 consoles that request everything but do not read it, with many workers to report',
     async run(stage) {
       const workers = await stage.openMany(stage.size(20, 500), 'emqpBackend', { reads: false });
       await Promise.all(workers.map((worker, index) => worker.write(inform(`[[10,"queue-${index}"]]`), say('READY'))));
@@ -150,8 +150,8 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/subscriptions',
-    does: '633,000 subscriptions at the pub-sub device, and an end',
-    onZmq: 'the removal of subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
+    does: '633,000 subscriptions at the pub-sub device, then a disconnect',
+    onZmq: 'removing subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
     async run(stage) {
       for await (const round of stage.rounds(4)) {
         const peer = await stage.open('emqpSubscribe', { type: 'SUB' });
@@ -167,9 +167,9 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/logged-subscriptions',
-    does: 'the same with --emqp-xpub, which logs them: subscribed and left again, in a loop',
+    does: 'the same with --emqp-xpub, which logs subscriptions: subscribed and unsubscribed in a loop',
     flags: { 'emqp-xpub': true },
-    onZmq: 'the removal of subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
+    onZmq: 'removing subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
     async run(stage) {
       const peer = await stage.open('emqpSubscribe', { type: 'SUB' });
       for await (const round of stage.rounds(4)) {
@@ -183,7 +183,7 @@ export const EMQP: readonly Attack[] = [
   },
   {
     name: 'emqp/unread-topics',
-    does: '40 subscribers that do not read, and a publisher of 64 KiB as fast as it goes',
+    does: '40 subscribers that do not read, and a publisher that sends 64 KiB messages as fast as possible',
     async run(stage) {
       const subscribers = await stage.openMany(stage.size(5, 40), 'emqpSubscribe', { type: 'SUB', reads: false });
       await Promise.all(subscribers.map((subscriber) => subscriber.send('\x01flood')));

@@ -1,11 +1,11 @@
-/** Attacks in the words of Majordomo. */
+/** Attacks with Majordomo commands. */
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Of requests for a service that nobody serves. */
+/** Number of requests for a service without workers. */
 const REQUEST_TTL_MS = 30_000;
 
 const request = (service: string, ...body: readonly (string | Uint8Array)[]): Buffer =>
@@ -14,7 +14,7 @@ const ready = (service: string): Buffer => message(['MDPW02', '\x01', service]);
 const GOODBYE = message(['MDPW02', '\x06']);
 const HEARTBEAT = message(['MDPW02', '\x05']);
 
-/** Has a service of the attacker's own answer with so many bytes, as long as there are requests. */
+/** Serves the attacker's own service with answers of this many bytes, as long as requests come. */
 async function serveLarge(stage: Stage, service: string, bytes: number): Promise<AttackingPeer> {
   const worker = await stage.open('mdp');
   await worker.write(ready(service));
@@ -30,12 +30,12 @@ async function serveLarge(stage: Stage, service: string, bytes: number): Promise
   return worker;
 }
 
-/** Those who are served use service `honest`, and newcomers of names of their own. */
+/** The honest clients use service `honest`, and newcomers use their own names. */
 export const MDP: readonly Attack[] = [
   {
     name: 'mdp/unread-replies',
-    does: '40 clients that ask for replies of 1 MiB and do not read them',
-    onZmq: 'the mark of libzmq counts messages, not bytes: 3 GB and rising',
+    does: '40 clients that request replies of 1 MiB and do not read them',
+    onZmq: "libzmq's high-water mark counts messages, not bytes: 3 GB and rising",
     async run(stage) {
       await serveLarge(stage, 'large', stage.size(64 * KIB, MIB));
       const clients = await stage.openMany(stage.size(10, 40), 'mdp', { reads: false });
@@ -45,7 +45,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/unread-listings',
-    does: '86 clients that ask for lists of 10,000 names and do not read them',
+    does: '86 clients that request lists of 10,000 names and do not read them',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const first = await stage.open('mdp');
@@ -58,7 +58,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/small-bodies-in-large-buffers',
-    does: 'requests of 200 B for a service that nobody serves, each followed by 8 kB of junk',
+    does: 'requests of 200 B for a service without workers, each followed by 8 kB of junk',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const peers = await stage.openMany(4, 'mdp');
@@ -69,7 +69,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/full-queues',
-    does: 'requests for a service that nobody serves, of 64 KiB and of nothing, on 40 connections, until no more may wait',
+    does: 'requests for a service without workers, of 64 KiB and empty, on 40 connections, until no more may wait',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const peers = await stage.openMany(stage.size(4, 40), 'mdp');
@@ -80,7 +80,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/names-nobody-serves',
-    does: 'one client that asks for 10,000 names that nobody serves, while workers of new names register',
+    does: 'one client that requests 10,000 services without workers, while workers with new names register',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const peer = await stage.open('mdp');
@@ -105,7 +105,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/many-workers',
-    does: 'thousands of connections that register a service each',
+    does: 'thousands of connections that register one service each',
     async run(stage) {
       for await (const round of stage.rounds(4)) {
         const peers = await stage.openMany(50, 'mdp', { reads: false });
@@ -116,7 +116,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/flood-of-each-command',
-    does: 'every command of 0.2 and 0.1, each on a connection of its own, as fast as it goes',
+    does: 'every command of 0.2 and 0.1, each on its own connection, as fast as possible',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const address = Buffer.from([0, 0, 0, 0, 1]);
@@ -144,7 +144,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/spoofed-replies',
-    does: 'a worker that answers clients that never asked it, by every routing id there may be',
+    does: 'a worker that answers clients that never asked it, by every possible routing id',
     async run(stage) {
       const peer = await stage.open('mdp');
       await peer.write(ready('spoof'));
@@ -160,7 +160,7 @@ export const MDP: readonly Attack[] = [
   },
   {
     name: 'mdp/prototype-names',
-    does: 'services and routing ids by the names of what every object has',
+    does: 'services and routing ids named like built-in properties of objects',
     async run(stage) {
       const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'length', 'mmi.__proto__'];
       for await (const round of stage.rounds(names.length * 2)) {

@@ -1,4 +1,4 @@
-/** Attacks in the words of NORFAB. */
+/** Attacks with NORFAB commands. */
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Attack } from '../attack.js';
@@ -6,7 +6,7 @@ import { message } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Of the file beside the folder that is shared; see cast.ts. */
+/** Content of the file beside the shared folder; see cast.ts. */
 const SECRET = 'nobody may read this';
 const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
@@ -42,7 +42,7 @@ const PATHS = [
   'x'.repeat(5000),
 ];
 
-/** Those who are served use service `honest`; worker and client announce `honest-1` and `honest-client`. */
+/** The honest peers use service `honest`; worker and client announce `honest-1` and `honest-client`. */
 export const NFP: readonly Attack[] = [
   {
     name: 'nfp/long-fields',
@@ -67,7 +67,7 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/bombs-of-json',
-    does: 'targets of 64 KiB and questions of 1 MiB, nested, of many names, of prototypes',
+    does: 'targets of 64 KiB and bodies of 1 MiB: nested, with many names, with prototypes',
     async run(stage) {
       const bytes = stage.size(64 * KIB, MIB);
       const names = Array.from({ length: 5000 }, (_, index) => `"worker-${index}"`).join(',');
@@ -91,7 +91,7 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/prototype-names',
-    does: 'services, workers, targets and uuids by the names of what every object has',
+    does: 'services, workers, targets and uuids named like built-in properties of objects',
     async run(stage) {
       const client = await stage.open('nfp');
       for await (const round of stage.rounds(PROTOTYPES.length * 4)) {
@@ -105,7 +105,7 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/flood-of-each-command',
-    does: 'every command of clients and workers, each on a connection of its own, results of jobs of others among them',
+    does: "every command of clients and workers, each on its own connection, including results of other peers' jobs",
     async run(stage) {
       const commands: readonly (() => Buffer)[] = [
         () => call('0x04', 'nobody', 'all', '{"task":"x"}'),
@@ -133,7 +133,7 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/jobs-nobody-serves',
-    does: 'jobs of 4 KiB for thousands of services that nobody serves',
+    does: 'jobs of 4 KiB for thousands of services without workers',
     async run(stage) {
       const peer = await stage.open('nfp');
       const body = `{"task":"${'x'.repeat(4 * KIB)}"}`;
@@ -144,7 +144,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/stolen-routing-ids',
     does: 'connections that announce the routing ids of a registered worker and of a client, again and again',
-    onZmq: 'libzmq gives the name to the newcomer at once, and throws the living one out',
+    onZmq: 'libzmq gives the name to the newcomer at once, and disconnects the live peer',
     async run(stage) {
       for await (const round of stage.rounds(40)) {
         const worker = await stage.open('nfp', { identity: 'honest-1' });
@@ -157,8 +157,8 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/subscriptions',
-    does: '633,000 subscriptions at the publisher of events, and an end',
-    onZmq: 'the removal of subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
+    does: '633,000 subscriptions at the publisher of events, then a disconnect',
+    onZmq: 'removing subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
     async run(stage) {
       for await (const round of stage.rounds(4)) {
         const peer = await stage.open('nfpEvents', { type: 'SUB' });
@@ -174,7 +174,7 @@ export const NFP: readonly Attack[] = [
   },
   {
     name: 'nfp/paths-out-of-the-folder',
-    does: 'urls that lead out of the folder that is shared: dots, percents, links, drives, NUL',
+    does: 'URLs that lead out of the shared folder: dots, percent signs, links, drives, NUL',
     async run(stage) {
       await symlink('..', join(stage.folder, 'link-out')).catch(() => undefined);
       await symlink('../secret.txt', join(stage.folder, 'link-secret')).catch(() => undefined);
@@ -186,19 +186,19 @@ export const NFP: readonly Attack[] = [
           await peer.write(fetch(`nf://${path}`, task));
           asked++;
         }
-        // One at a time, so that none is refused because others are waiting.
+        // One at a time, so that none is refused because others wait.
         while (peer.heard < asked && !peer.isClosed) await peer.next().then(watch);
         peer.take().forEach(watch);
       }
       function watch(frames: readonly Buffer[] | undefined): void {
         if (frames?.some((frame) => frame.includes(SECRET) || frame.includes('root:')) === true)
-          stage.broken('a file outside of the folder was told');
+          stage.broken('a file outside the folder was disclosed');
       }
     },
   },
   {
     name: 'nfp/swapped-folder',
-    does: 'a folder inside of what is shared is swapped with a link that leads out, in a loop, and its file is asked for',
+    does: 'a folder inside the shared one is swapped with a link that leads outside, in a loop, while its file is requested',
     async run(stage) {
       const [place, inside, outside] = ['swapped', 'inside', 'outside'].map((name) => join(stage.folder, name)) as [
         string,
@@ -216,7 +216,7 @@ export const NFP: readonly Attack[] = [
         await rename(outside, place);
         await rename(place, outside);
         for (const frames of peer.take())
-          if (frames.some((frame) => frame.includes(SECRET))) stage.broken('a file outside of the folder was told');
+          if (frames.some((frame) => frame.includes(SECRET))) stage.broken('a file outside the folder was disclosed');
       }
       for (const name of await readdir(stage.folder))
         if (name !== 'open.txt') await rm(join(stage.folder, name), { recursive: true });

@@ -1,12 +1,15 @@
-/** Attacks in the words of Paranoid Pirate. None registers as a worker: who does has requests of others, which only CURVE forbids. */
+/**
+ * Attacks with Paranoid Pirate messages. None registers as a worker: a registered worker gets other clients' requests, which only
+ * CURVE can prevent.
+ */
 import type { Attack } from '../attack.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
-/** Of requests that wait. */
+/** Number of waiting requests. */
 const REQUEST_TTL_MS = 30_000;
 
-/** Those who are served have the one service there is. */
+/** The honest clients use the only service. */
 export const PPP: readonly Attack[] = [
   {
     name: 'ppp/flood-at-the-backend',
@@ -29,12 +32,13 @@ export const PPP: readonly Attack[] = [
   },
   {
     name: 'ppp/unread-replies',
-    does: '20 clients that ask, five at a time, for replies of 16 KiB and do not read them',
+    does: '20 clients that request replies of 16 KiB, five at a time, and do not read them',
     async run(stage) {
       const clients = await stage.openMany(stage.size(5, 20), 'pppFrontend', { reads: false });
       const request = message(['', Buffer.alloc(16 * KIB)]);
       for await (const round of stage.rounds(50)) {
-        // At a pace that the one worker can keep: what is asked for here is whether unread replies hurt, not how long a queue is.
+        // At a pace that the single worker can keep up with: this attack tests whether unread replies do harm, not how long a
+        // queue is.
         await clients[round % clients.length]!.write(...new Array<Buffer>(5).fill(request));
         await stage.pause(10);
       }
@@ -43,7 +47,7 @@ export const PPP: readonly Attack[] = [
   {
     name: 'ppp/full-queue',
     does: 'requests on 4 connections, faster than they are served, until no more may wait',
-    // What 4 connections can fill before anybody looks.
+    // What 4 connections can fill before anything is checked.
     flags: { 'ppp-request-queue-max': 500 },
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
@@ -54,7 +58,7 @@ export const PPP: readonly Attack[] = [
   },
   {
     name: 'ppp/addresses',
-    does: 'requests behind a thousand addresses, behind empty ones, of nothing but addresses',
+    does: 'requests behind a thousand addresses, behind empty ones, and made only of addresses',
     async run(stage) {
       const peers = await stage.openMany(3, 'pppFrontend');
       const floods = [

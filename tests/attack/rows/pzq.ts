@@ -1,4 +1,4 @@
-/** Attacks in the words of PZQ. */
+/** Attacks with PZQ messages. */
 import { encodePzqKey } from '@proj/frames/pzq';
 import type { Attack } from '../attack.js';
 import { command, message } from '../wire.js';
@@ -8,11 +8,11 @@ const KIB = 1024;
 let ids = 0;
 const produce = (body: string | Uint8Array): Buffer => message([`attack-${ids++}`, '', body]);
 
-/** Those who are served have one queue with everybody else. */
+/** The honest clients share one queue with all others. */
 export const PZQ: readonly Attack[] = [
   {
     name: 'pzq/one-producer',
-    does: 'one producer with 100,000 tiny messages, as fast as it goes',
+    does: 'one producer with 100,000 tiny messages, as fast as possible',
     async run(stage) {
       const peer = await stage.open('receive');
       for await (const round of stage.rounds(20)) {
@@ -35,7 +35,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/silent-readers',
-    does: '20 consumers that read nothing for 8 s, though they are alive: none may be cut',
+    does: '20 consumers that read nothing for 8 s, although they are alive: none may be cut',
     async run(stage) {
       const peers = await stage.openMany(stage.size(4, 20), 'send', { type: 'ROUTER' });
       const producer = await stage.open('receive');
@@ -48,7 +48,7 @@ export const PZQ: readonly Attack[] = [
           await stage.pause(stage.size(100, 1000));
         }
         for (const peer of peers) peer.resume();
-        // A connection that was cut is seen to be so only once it is read again.
+        // A cut connection is noticed only when it is read again.
         await stage.pause(stage.size(100, 500));
         if (!stage.isOver && peers.some((peer) => peer.isClosed)) stage.broken('a slow reader was cut');
       }
@@ -56,7 +56,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/unread-answers',
-    does: 'producers that do not read what they are answered',
+    does: 'producers that do not read their answers',
     async run(stage) {
       const peers = await stage.openMany(4, 'receive', { reads: false });
       await stage.flood(peers, 20, () =>
@@ -66,7 +66,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/spoofed-acknowledgements',
-    does: 'a consumer that acknowledges what it was never given, by keys that are well made and by noise',
+    does: 'a consumer that acknowledges messages it never received, by valid keys and by noise',
     async run(stage) {
       const peer = await stage.open('send', { type: 'ROUTER' });
       for await (const round of stage.rounds(20)) {
@@ -85,7 +85,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/malformed-messages',
-    does: 'messages without delimiter, without body, of a thousand headers, of a thousand parts',
+    does: 'messages without a delimiter, without a body, with a thousand headers, with a thousand parts',
     async run(stage) {
       const peers = await stage.openMany(4, 'receive');
       const floods = [
@@ -100,7 +100,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/unread-figures',
-    does: '20 connections that ask for the figures of the queue and do not read them',
+    does: '20 connections that request the statistics of the queue and do not read them',
     async run(stage) {
       const peers = await stage.openMany(stage.size(5, 20), 'monitor', { reads: false });
       const some = Buffer.concat(new Array<Buffer>(100).fill(message(['', 'MONITOR'])));
@@ -109,7 +109,7 @@ export const PZQ: readonly Attack[] = [
   },
   {
     name: 'pzq/garbage-and-half-messages',
-    does: 'noise and messages of 60 MiB that never end, at every port',
+    does: 'noise and unfinished messages of 60 MiB, at every port',
     async run(stage) {
       for await (const round of stage.rounds(10)) {
         for (const port of stage.ports) {

@@ -1,4 +1,4 @@
-/** Attacks on programs that are not as by default: with CURVE and a list of keys, with a log that nobody reads, and with little memory. */
+/** Attacks on programs with other settings: with CURVE and a list of keys, with a log that nobody reads, and with little memory. */
 import { MdpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import { MdpWorker } from '@proj/worker';
@@ -14,15 +14,15 @@ const KIB = 1024;
 const SMALL = {
   variant: 'small',
   flags: { 'memory-max': 256 * MIB },
-  onZmq: 'the budget of memory does not cover what libzmq holds',
+  onZmq: 'the memory budget does not cover what libzmq holds',
 } as const;
-/** Of requests for a service that nobody serves. */
+/** Number of requests for a service without workers. */
 const REQUEST_TTL_MS = 30_000;
-/** A key that was taken off the list is out after so long at most. */
+/** A key removed from the list is locked out after at most this long. */
 const OUT_MS = 5000;
 const ASK_MS = 250;
 
-/** Resolves with whether it came to hold within the time. */
+/** Resolves with whether the condition came to hold in time. */
 async function comes(stage: Stage, holds: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + OUT_MS;
   while (!(await holds())) if (stage.isOver || performance.now() > end) return stage.isOver;
@@ -40,11 +40,11 @@ async function isAnswered(client: MdpClient): Promise<boolean> {
   }
 }
 
-/** Attacks that need a {@link Attack.variant}. */
+/** Attacks that need an {@link Attack.variant}. */
 export const VARIANTS: readonly Attack[] = [
   {
     name: 'mdp/encrypted-answers-of-100-mb',
-    does: 'with CURVE: two clients that ask for answers of 100 MB, one after the other',
+    does: 'with CURVE: two clients that request answers of 100 MB, one after the other',
     variant: 'encrypted',
     flags: { 'mdp-max-message-bytes': 128 * MIB },
     async run(stage) {
@@ -73,9 +73,9 @@ export const VARIANTS: readonly Attack[] = [
   },
   {
     name: 'mdp/keys-swapped',
-    does: 'with CURVE: the list of keys is replaced by the swap of a link and by `mv`, and a key that was taken off it asks on',
+    does: 'with CURVE: the list of keys is replaced by swapping a link and by `mv`, and a key removed from it keeps sending requests',
     variant: 'encrypted',
-    onZmq: 'libzmq ends no connection: a key that was taken off the list stays until it leaves',
+    onZmq: 'libzmq closes no connection: a key removed from the list stays until it disconnects',
     async run(stage) {
       const ways: readonly Swap[] = ['link', 'folder', 'folder', 'link'];
       const client = new MdpClient({
@@ -84,22 +84,22 @@ export const VARIANTS: readonly Attack[] = [
         curve: await stage.keyring.curve('attacker'),
       });
       const { keyring } = stage;
-      if (!(await comes(stage, () => isAnswered(client)))) stage.broken('a key on the list is not let in');
+      if (!(await comes(stage, () => isAnswered(client)))) stage.broken('a key on the list is not admitted');
       for await (const round of stage.rounds(2)) {
         const how = ways[round % ways.length]!;
         await keyring.put('honest', how);
         if (!(await comes(stage, async () => !(await isAnswered(client)))))
-          stage.broken(`a key that was taken off the list is served on (swap of a ${how})`);
+          stage.broken(`a key removed from the list is still served (swap of a ${how})`);
         await keyring.put('all', how);
         if (!(await comes(stage, () => isAnswered(client))))
-          stage.broken(`a key is not let in again (swap of a ${how})`);
+          stage.broken(`a key is not admitted again (swap of a ${how})`);
       }
       await client.close();
     },
   },
   {
     name: 'mdp/unread-log',
-    does: 'every message is logged into a pipe that nobody reads, workers come and go in a loop',
+    does: 'every message is logged into a pipe that nobody reads, while workers join and leave in a loop',
     variant: 'unread',
     async run(stage) {
       const peers = await stage.openMany(4, 'mdp');
@@ -112,11 +112,11 @@ export const VARIANTS: readonly Attack[] = [
   {
     ...SMALL,
     name: 'mdp/half-messages-in-256-mib',
-    does: 'with --memory-max 256 MiB: 12 connections with 60 MiB each of messages that never end',
+    does: 'with --memory-max 256 MiB: 12 connections with 60 MiB of unfinished messages each',
     async run(stage) {
       const peers = await stage.openMany(12, 'mdp');
       const body = Buffer.alloc(60 * MIB - 1);
-      // Whoever is cut, or not read any more, has been told enough.
+      // A peer that is cut, or no longer read, has been refused clearly enough.
       const sent = peers.map((peer) => peer.write(longHeader(0, BigInt(60 * MIB)), body));
       await Promise.race([Promise.all(sent), stage.pause(stage.size(1000, 10_000))]);
       await stage.hold();
@@ -125,7 +125,7 @@ export const VARIANTS: readonly Attack[] = [
   {
     ...SMALL,
     name: 'mdp/full-queues-in-256-mib',
-    does: 'with --memory-max 256 MiB: requests of 256 KiB for a service that nobody serves, on 8 connections',
+    does: 'with --memory-max 256 MiB: requests of 256 KiB for a service without workers, on 8 connections',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const peers = await stage.openMany(8, 'mdp');

@@ -1,11 +1,11 @@
-/** Attacks on the wire itself, before any protocol: what a peer says without having said who it is, and how it says it. */
+/** Attacks on the wire protocol itself, below the others: what a peer sends before its handshake is done, and how. */
 import { randomBytes } from 'node:crypto';
 import type { Attack } from '../attack.js';
 import { command, frame, frameAndMore, GREETING, longHeader, message, ready } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Sizes that overflow somebody's numbers. */
+/** Sizes that overflow common integer types. */
 const SIZES = [
   2n ** 63n,
   2n ** 63n - 1n,
@@ -17,17 +17,17 @@ const SIZES = [
   2n ** 31n - 1n,
 ];
 const FLAGS = [0, 1, 4];
-/** What libzmq of a fresh process gives its first peers. */
+/** The first routing ids of a fresh libzmq process. */
 const FIRST_ROUTING_ID = 0x6b8b4567;
 const GREETING_STEPS = 20;
-/** Of requests for a service that nobody serves. */
+/** Number of requests for a service without workers. */
 const REQUEST_TTL_MS = 30_000;
 
-/** The endpoint does not matter to these; they meet the first one. */
+/** The endpoint does not matter to these attacks; they use the first one. */
 export const WIRE: readonly Attack[] = [
   {
     name: 'mdp/garbage-at-every-port',
-    does: 'noise at every port: alone, behind a true greeting, behind a true handshake',
+    does: 'noise at every port: alone, after a valid greeting, after a valid handshake',
     async run(stage) {
       for await (const round of stage.rounds(30)) {
         for (const port of stage.ports) {
@@ -35,7 +35,7 @@ export const WIRE: readonly Attack[] = [
           if (round % 3 > 0) await peer.write(GREETING);
           if (round % 3 > 1) await peer.write(ready('DEALER'));
           await peer.write(randomBytes(1 + ((round * 7919) % (8 * KIB))));
-          // Some wait to be thrown out, others leave.
+          // Some wait to be disconnected, others leave.
           if (round % 2 === 0) peer.destroy();
         }
       }
@@ -43,7 +43,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/slow-greetings',
-    does: '2,000 connections that greet a byte at a time, or not at all',
+    does: '2,000 connections that send their greeting one byte at a time, or not at all',
     async run(stage) {
       const peers = await stage.openMany(stage.size(100, 2000), 'mdp', { type: 'none' });
       for await (const round of stage.rounds(GREETING_STEPS)) {
@@ -55,7 +55,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/half-messages',
-    does: '40 connections with 60 MiB each of messages that never end',
+    does: '40 connections with 60 MiB of unfinished messages each',
     async run(stage) {
       const peers = await stage.openMany(stage.size(10, 40), 'mdp');
       const bytes = stage.size(2 * MIB, 60 * MIB);
@@ -79,8 +79,8 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/messages-without-end',
-    does: 'messages of frames that never end, of empty ones and of 64 KiB',
-    onZmq: 'libzmq has no bound for the frames of a message: 4 GB in 9 s',
+    does: 'messages of endless frames, empty ones and of 64 KiB',
+    onZmq: 'libzmq has no limit for the frames of a message: 4 GB in 9 s',
     async run(stage) {
       const peers = await stage.openMany(4, 'mdp');
       const empty = Buffer.concat(Array.from({ length: 8 * KIB }, () => frameAndMore('')));
@@ -90,8 +90,8 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/three-million-frames',
-    does: 'messages of 3 million frames of a byte',
-    onZmq: 'libzmq has no bound for the frames of a message: 4 GB in 9 s',
+    does: 'messages of 3 million one-byte frames',
+    onZmq: 'libzmq has no limit for the frames of a message: 4 GB in 9 s',
     async run(stage) {
       const peer = await stage.open('mdp');
       const some = Buffer.concat(Array.from({ length: 10_000 }, () => frameAndMore('x')));
@@ -103,7 +103,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/bombs-of-frames',
-    does: 'messages of as many tiny frames as may be, of one more, and of ten times as many',
+    does: 'messages of as many tiny frames as allowed, of one more, and of ten times as many',
     leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const peers = await stage.openMany(4, 'mdp');
@@ -114,7 +114,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/churn',
-    does: 'connections that come, ask once and leave, as many as can (35,000 in ten seconds)',
+    does: 'connections that open, ask once and close, as many as possible (35,000 in ten seconds)',
     async run(stage) {
       const request = message(['MDPC02', '\x01', 'mmi.service', 'honest']);
       for await (const _ of stage.rounds(5)) {
@@ -127,7 +127,7 @@ export const WIRE: readonly Attack[] = [
   {
     name: 'mdp/one-routing-id',
     does: 'connections that announce one routing id, two at a time, again and again',
-    onZmq: 'sockets of libzmq stay open for ever: 750 descriptors and 400 MB in 32 s',
+    onZmq: "libzmq's sockets stay open for ever: 750 descriptors and 400 MB in 32 s",
     async run(stage) {
       for await (const round of stage.rounds(50)) {
         const peers = await stage.openMany(2, 'mdp', { identity: 'one and only' });
@@ -138,8 +138,8 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/next-routing-id',
-    does: 'connections that announce the routing ids that libzmq will hand out next, and others that have none',
-    onZmq: 'libzmq asserts, and the process aborts',
+    does: 'connections that announce the routing ids that libzmq will hand out next, and others without one',
+    onZmq: 'libzmq fails an assertion, and the process aborts',
     async run(stage) {
       for await (const round of stage.rounds(50)) {
         const identity = Buffer.alloc(5);
@@ -153,7 +153,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/commands-of-zmtp',
-    does: '40 connections with nothing but PING, PONG and commands that do not exist',
+    does: '40 connections that send only PING, PONG and unknown commands',
     async run(stage) {
       const peers = await stage.openMany(stage.size(8, 40), 'mdp');
       const flood = Buffer.concat(
@@ -168,7 +168,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/unread-pongs',
-    does: '40 connections that PING and do not read the answers',
+    does: '40 connections that send PING and do not read the answers',
     async run(stage) {
       const peers = await stage.openMany(stage.size(8, 40), 'mdp', { reads: false });
       const flood = Buffer.concat(Array.from({ length: 1000 }, () => command('PING', '\0\0sixteen bytes...')));
@@ -177,7 +177,7 @@ export const WIRE: readonly Attack[] = [
   },
   {
     name: 'mdp/lanes',
-    does: 'connections of lanes with 5,000 openings each, data for lanes that are none, and windows of 2^32 bytes',
+    does: 'connections of lanes with 5,000 openings each, data for lanes that do not exist, and windows of 2^32 bytes',
     async run(stage) {
       const lane = (kind: number, number: number, size: number, body = ''): Buffer => {
         const bytes = Buffer.alloc(9);

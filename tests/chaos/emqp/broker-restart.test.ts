@@ -1,4 +1,4 @@
-// The broker is killed and started again at its ports, or has a deputy: job managers and schedulers inform it anew, and work continues.
+// The broker is killed and restarted on its ports, or has a deputy: job managers and schedulers register again, and work continues.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-it('a killed broker: job managers are back, with their free slots only, and do new jobs', async () => {
+it('after a broker kill, job managers return with only their free slots, and do new jobs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
   const ports = { 'emqp-frontend': await ownEndpoint(), 'emqp-backend': await ownEndpoint() };
   const first = await theater.broker(ports);
@@ -27,15 +27,15 @@ it('a killed broker: job managers are back, with their free slots only, and do n
   for (let run = 1; run <= 5; run++)
     expect(await (await after.defer('default', job, { replyRequested: true })).result).toBe('held');
   expect(after.stats()).toMatchObject({ taken: 5, results: 5, lateReplies: 0 });
-  // All five on the one slot that was free.
+  // All five run on the one slot that was free.
   expect(new Set(readdirSync(folder)).size).toBe(2);
   manager.kill('SIGKILL');
   rmSync(folder, { recursive: true });
 });
 
-it('a killed broker with a deputy: job managers and schedulers go there, and what is scheduled goes on', async () => {
+it('after a kill of a broker with a deputy, job managers and schedulers go there, and scheduled jobs continue', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
-  // Begun before, it ends at once.
+  // It was started before, so it ends at once.
   writeFileSync(join(folder, 'tick'), '');
   const brokers = [await theater.broker(), await theater.broker()] as const;
   const [first, deputy] = brokers;

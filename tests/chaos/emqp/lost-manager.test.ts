@@ -1,5 +1,5 @@
-// A job manager is killed with guaranteed jobs in hand: another one does them, and the client hears of each exactly once
-// (docs/protocols/emqp.md, rules 17 and 20 of the broker).
+// A job manager is killed with guaranteed jobs in hand: another one does them, and the client gets each result exactly
+// once (docs/protocols/emqp.md, rules 17 and 20 of the broker).
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const theater = stage();
 const NAMES = ['a', 'b', 'c', 'd'];
 const ASKED = { replyRequested: true, guarantee: true } as const;
 
-it('killed: another one does its jobs, each result comes once, and no process of it is left', async () => {
+it('when it is killed, another one does its jobs, each result comes once, and none of its processes is left', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
   const served = await theater.broker();
   const first = await theater.manager(served, { concurrency: NAMES.length });
@@ -21,13 +21,13 @@ it('killed: another one does its jobs, each result comes once, and no process of
   };
   const results = NAMES.map(ask);
   await first.line('job-started', {}, NAMES.length);
-  // Each has begun: its file is there.
+  // Each job has started: its file exists.
   while (readdirSync(folder).length < NAMES.length) await new Promise((resolve) => setTimeout(resolve, 5));
   await theater.manager(served, { concurrency: NAMES.length });
   first.kill('SIGKILL');
 
   expect(await Promise.all(results)).toEqual(NAMES);
-  // Asked again, it ends at once: what came twice would have come before.
+  // A repeated request would end at once, so a duplicate would have arrived before.
   expect(await ask('a')).toBe('a');
   expect(client.stats()).toMatchObject({ taken: 5, results: 5, lateReplies: 0 });
   const runs = readdirSync(folder).map((file) => file.split(' ')[0] ?? '');
@@ -37,7 +37,7 @@ it('killed: another one does its jobs, each result comes once, and no process of
   rmSync(folder, { recursive: true });
 });
 
-it('killed: jobs with retry-count are done by another, of the others every client is told, and none twice', async () => {
+it('when it is killed, another one does the jobs with retry-count, and the client is told about each other job once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
   const served = await theater.broker();
   const first = await theater.manager(served, { concurrency: NAMES.length });
@@ -57,7 +57,7 @@ it('killed: jobs with retry-count are done by another, of the others every clien
   rmSync(folder, { recursive: true });
 });
 
-/** One that nobody has asked for its exit code does not run. */
+/** A process whose exit code is not requested does not run. */
 function isRunning(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

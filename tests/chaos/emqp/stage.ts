@@ -8,20 +8,20 @@ import { transport } from '../../transport.js';
 
 const FREE = 'tcp://127.0.0.1:*';
 
-/** So long that a busy machine is not taken for a dead peer: connections that end are noticed without them. */
+/** Long enough that a busy machine does not look dead: closed connections are noticed without heartbeats. */
 const BEATS = { 'heartbeat-ms': 1000, liveness: 60 } as const;
 
-/** A broker that runs, and where. */
+/** A running broker and its endpoints. */
 export interface Served {
   readonly broker: PeerProcess;
   readonly frontend: string;
   readonly backend: string;
 }
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 export interface Stage {
   broker(flags?: Flags): Promise<Served>;
-  /** A job manager that the first of these brokers has acknowledged; the others are for when that one is gone. */
+  /** A job manager that the first of these brokers has acknowledged; the others are its fallbacks. */
   manager(served: Served | readonly Served[], flags?: Flags): Promise<PeerProcess>;
   /** A scheduler, likewise. Its jobs end with it. */
   scheduler(served: readonly Served[]): Promise<PeerProcess>;

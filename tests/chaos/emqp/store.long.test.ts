@@ -1,4 +1,4 @@
-// The broker is killed four times, four seconds away each time, while ten guaranteed jobs a second come: with a store none is refused and none is lost.
+// The broker is killed four times, for four seconds each, under ten guaranteed jobs a second: with a store none is refused and none is lost.
 import { it } from 'vitest';
 import { FULL } from '../restarts.js';
 import { stage } from './stage.js';
@@ -7,7 +7,7 @@ import { jobsThroughRestarts } from './store.js';
 const theater = stage();
 
 it(
-  'a broker killed four times under load, with its store: no guaranteed job is refused, none is lost',
+  'a broker with a store, killed four times under load, refuses and loses no guaranteed job',
   { timeout: 600_000 },
   () => jobsThroughRestarts(theater, FULL),
 );

@@ -1,4 +1,4 @@
-// The broker is killed twice while ten guaranteed jobs a second come: with a store none is refused and none is lost.
+// The broker is killed twice under ten guaranteed jobs a second: with a store none is refused and none is lost.
 import { it } from 'vitest';
 import { SHORT } from '../restarts.js';
 import { stage } from './stage.js';
@@ -6,5 +6,5 @@ import { jobsThroughRestarts } from './store.js';
 
 const theater = stage();
 
-it('a broker killed twice under load, with its store: no guaranteed job is refused, none is lost', () =>
+it('a broker with a store, killed twice under load, refuses and loses no guaranteed job', () =>
   jobsThroughRestarts(theater, SHORT));

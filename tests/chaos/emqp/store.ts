@@ -1,4 +1,4 @@
-/** Guaranteed jobs while the broker, which has a store, is killed and started again (docs/protocols/emqp.md, rule 35 of the broker). */
+/** Guaranteed jobs while the broker, which has a store, is killed and restarted (docs/protocols/emqp.md, rule 35 of the broker). */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { throughRestarts } from '../restarts.js';
 import type { RestartPlan } from '../restarts.js';
 import type { stage } from './stage.js';
 
-/** Posts jobs through the restarts of the plan, and waits until every one that was accepted has run. `address`: of the store, else a new one on the disk. */
+/** Submits jobs during the restarts of the plan, and waits until every accepted one has run. `address`: of the store, by default a new one on disk. */
 export async function jobsThroughRestarts(
   theater: ReturnType<typeof stage>,
   plan: RestartPlan,

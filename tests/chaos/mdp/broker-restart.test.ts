@@ -1,4 +1,4 @@
-// The broker is killed and started again at its endpoint: workers and clients come back by themselves, soon.
+// The broker is killed and restarted at its endpoint: workers and clients return by themselves, soon.
 import { MdpClient } from '@proj/client';
 import { encodeMdp } from '@proj/frames/mdp';
 import { ownEndpoint } from '@proj/testkit';
@@ -9,17 +9,20 @@ import { TRANSPORT, transport } from '../../transport.js';
 import { RawPeer } from './raw-peer.js';
 import { stage } from './stage.js';
 
-/** Long, since it is what the test counts in: a busy machine must not need many for what takes an idle one a millisecond. */
+/**
+ * Long, since the test counts in this unit: a busy machine must not need many of them for what takes an idle one a
+ * millisecond.
+ */
 const INTERVAL_MS = 500;
 const BEATS = { 'heartbeat-ms': INTERVAL_MS };
-/** Intervals that a process of a busy machine may need for what takes it a millisecond. */
+/** Intervals that a process on a busy machine may need for what takes it a millisecond. */
 const SLACK = 5;
-/** Intervals that a transport may pause before it connects again: 2 s by default with ours, 0.1 s with libzmq. */
+/** Intervals that a transport may pause before it reconnects: 2 s by default with ours, 0.1 s with libzmq. */
 const PAUSE = TRANSPORT === 'zmtp' ? 2000 / INTERVAL_MS : 1;
 
 const theater = stage();
 
-/** A worker in the test, of a service of its own: the broker's heartbeats to it count the broker's intervals. */
+/** A worker in the test, with its own service: the broker's heartbeats to it count the broker's intervals. */
 async function intervalsOf(endpoint: string): Promise<() => number> {
   let messages = 0;
   const witness = theater.keep(await RawPeer.connect(endpoint, () => messages++));
@@ -34,7 +37,7 @@ async function longestBackoff(workers: readonly PeerProcess[]): Promise<number> 
   return Math.ceil(Math.max(...delays) / INTERVAL_MS);
 }
 
-it('a killed broker: workers are back within an interval and their back-off, clients have their replies', async () => {
+it('after a broker kill, workers return within an interval plus their back-off, and clients get their replies', async () => {
   const endpoint = await ownEndpoint();
   const first = await theater.broker({ mdp: endpoint, ...BEATS });
   const holder = await theater.worker(endpoint, { handler: HOLD, ...BEATS });

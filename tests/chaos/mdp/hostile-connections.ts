@@ -1,4 +1,4 @@
-/** Hostile peers: whatever they send, the broker goes on serving others, its memory does not grow, and it counts what it drops. */
+/** Hostile peers: whatever they send, the broker still serves others, its memory does not grow, and it counts what it drops. */
 import { MdpClient } from '@proj/client';
 import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
 import type { PeerProcess, PeerSpec } from '@proj/testkit';
@@ -12,7 +12,9 @@ import { RawPeer } from './raw-peer.js';
 export const SEED = 20_250_101;
 const AT_A_TIME = 4;
 const MESSAGES_EACH = 1000;
-/** How much more memory than after the warm-up is no growth: 20 bytes per message would be one. */
+/**
+ * How much memory may exceed that after the warm-up without counting as growth: 20 bytes per message would exceed it.
+ */
 const HEAP_RATIO_MAX = 1.2;
 /** Resident memory also depends on when the garbage of large frames was collected. */
 const RSS_RATIO_MAX = 1.5;
@@ -34,16 +36,16 @@ async function report(broker: PeerProcess): Promise<Report> {
   return (await said) as unknown as Report;
 }
 
-/** What the attacks have in common. */
+/** What the attacks share. */
 interface Siege {
   readonly endpoint: string;
   /** Messages that the broker has to drop, by reason: each attack adds its own. */
   readonly expected: Map<string, number>;
-  /** Has one more request of somebody who behaves answered. */
+  /** Sends one more request of an honest client and awaits the answer. */
   readonly serve: () => Promise<void>;
 }
 
-/** Sends its share of hostile messages and leaves when the broker has seen the last of them. */
+/** Sends its share of hostile messages and leaves when the broker has read the last of them. */
 async function storm({ endpoint, expected }: Siege, random: SeededRandom): Promise<void> {
   let answered: () => void;
   const seen = new Promise<void>((resolve) => {
@@ -65,7 +67,7 @@ async function storm({ endpoint, expected }: Siege, random: SeededRandom): Promi
   expect(peer.undelivered).toBe(0);
 }
 
-/** One connection of a hostile peer, and others that are served from its beginning to its end. */
+/** One connection of a hostile peer, while others are served from its beginning to its end. */
 async function attack(siege: Siege, random: SeededRandom): Promise<void> {
   let isOver = false;
   const others = async () => {
@@ -75,7 +77,7 @@ async function attack(siege: Siege, random: SeededRandom): Promise<void> {
   await Promise.all([storm(siege, random).finally(() => (isOver = true)), others()]);
 }
 
-/** Runs attacks, several at a time, each with messages of its own. */
+/** Runs attacks, several at a time, each with its own messages. */
 async function attackAll(siege: Siege, first: number, last: number): Promise<void> {
   let next = first;
   const attacker = async () => {
@@ -85,8 +87,8 @@ async function attackAll(siege: Siege, first: number, last: number): Promise<voi
 }
 
 /**
- * So many connections come and go, several at a time, with a thousand messages each. `warmUp` are those before the first
- * measurement, until code is compiled and buffers have their size.
+ * This many connections open and close, several at a time, with a thousand messages each. `warmUp` are those before the
+ * first measurement, until code is compiled and buffers have their size.
  */
 export async function withstand(
   launch: (spec: PeerSpec) => PeerProcess,
@@ -98,13 +100,13 @@ export async function withstand(
   const worker = launch(
     program('worker', { connect: endpoint, service: SERVICE, handler: 'echo', 'heartbeat-ms': 100, liveness: 100 }),
   );
-  // Not only started: requests for a service without workers do not live long here.
+  // Registered, not only started: requests for a service without workers expire soon here.
   await Promise.race([broker.line('first-worker'), worker.lost()]);
   await using client = new MdpClient({ transport, endpoints: [endpoint], timeoutMs: 600_000, tries: 1 });
 
   const expected = new Map<string, number>();
   let served = 0;
-  // One at a time, so that none waits for the worker: at the broker it would not live long.
+  // One at a time, so that none waits for the worker: it would soon expire at the broker.
   let line = Promise.resolve();
   const serve = () =>
     (line = line.then(async () => {
@@ -116,7 +118,7 @@ export async function withstand(
   const before = await report(broker);
   await Promise.race([attackAll(siege, warmUp, warmUp + connections), broker.lost()]);
   let after = await report(broker);
-  // Requests to services that nobody has live for their TTL; the honest worker's beats go on meanwhile.
+  // Requests to unserved services live for their TTL; the honest worker's heartbeats continue meanwhile.
   while (after.openRequests > 0) after = await report(broker);
 
   const [heap, rss] = (['heapUsed', 'rss'] as const).map((key) => after[key] / before[key]) as [number, number];

@@ -1,4 +1,4 @@
-// 100,000 garbled messages of connections that come and go: a leak of 20 bytes for each would show.
+// 100,000 garbled messages from connections that open and close: a leak of 20 bytes for each would show.
 import { peerGroup } from '@proj/testkit';
 import { it } from 'vitest';
 import { SEED, withstand } from './hostile-connections.js';

@@ -1,4 +1,4 @@
-// 20,000 garbled messages of connections that come and go; hostile.long.test.ts has more.
+// 20,000 garbled messages from connections that open and close; hostile.long.test.ts has more.
 import { peerGroup } from '@proj/testkit';
 import { it } from 'vitest';
 import { SEED, withstand } from './hostile-connections.js';

@@ -1,4 +1,4 @@
-/** Messages of a hostile peer: those of real ones, garbled, and noise. The same seed gives the same messages. */
+/** Messages of a hostile peer: garbled real ones, and noise. The same seed gives the same messages. */
 import { decodeMdpAtBroker } from '@proj/frames/mdp';
 import { loadVectors } from '@proj/testkit';
 import type { SeededRandom } from '@proj/transport/virtual';
@@ -6,7 +6,7 @@ import type { SeededRandom } from '@proj/transport/virtual';
 type Frames = readonly Uint8Array[];
 
 const SOURCES: readonly Frames[] = loadVectors('mdp').map(({ frames }) => frames);
-/** One more than the broker takes. */
+/** One more than the broker accepts. */
 const TOO_MANY_FRAMES = 1025;
 
 type Mutation = (frames: Uint8Array[], random: SeededRandom) => Uint8Array[];
@@ -30,13 +30,15 @@ export function hostileMessage(random: SeededRandom): Frames {
   if (random.chance(0.001)) return Array.from({ length: TOO_MANY_FRAMES }, () => noise(random, 4));
   if (random.chance(0.2)) return Array.from({ length: 1 + random.below(8) }, () => noise(random, 40));
   let frames = [...SOURCES[random.below(SOURCES.length)]!];
-  // None at all now and then: a hostile peer may also do what is allowed.
+  // Unchanged now and then: a hostile peer may also send legal messages.
   for (let count = random.below(4); count > 0 && frames.length > 0; count--)
     frames = MUTATIONS[random.below(MUTATIONS.length)]!(frames, random);
   return frames.length > 0 ? frames : [noise(random, 8)];
 }
 
-/** The reason for which a broker must drop this message whoever sends it; none when that depends on the sender. */
+/**
+ * The reason for which a broker must drop this message, whichever peer sends it; none if that depends on the sender.
+ */
 export function dropReason(frames: Frames): string | undefined {
   if (frames.length >= TOO_MANY_FRAMES) return 'too-many-frames';
   const command = decodeMdpAtBroker(frames);

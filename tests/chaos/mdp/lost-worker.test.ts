@@ -1,13 +1,13 @@
-// A worker is lost while it works: the request is answered by another one, and the client hears exactly one reply (rules 13 to 16).
+// A worker is lost while it works: another one answers the request, and the client gets exactly one reply (rules 13 to 16).
 import { describe, expect, it } from 'vitest';
 import { CONNECTION_LOST, HOLD, LIFE_MS } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();
 
-/** A request that one worker holds, while another stands by. */
+/** A request that one worker holds while another stands by. */
 async function scene(protocol: 'mdp' | 'mdp01') {
-  // It is stopped before it can be heard at work.
+  // It is stopped before it sends a heartbeat while working.
   const { broker, endpoint } = await theater.broker({ 'mdp-mute-expiry-ms': LIFE_MS });
   const holder = await theater.worker(endpoint, { protocol, handler: HOLD });
   const client = await theater.client(endpoint, protocol === 'mdp' ? '0.2' : '0.1');
@@ -19,7 +19,7 @@ async function scene(protocol: 'mdp' | 'mdp01') {
 }
 
 describe.each(['mdp', 'mdp01'] as const)('%s: a worker is lost while it works', (protocol) => {
-  it('killed: another one answers, once', async () => {
+  it('when it is killed, another one answers, once', async () => {
     const { broker, holder, client } = await scene(protocol);
     holder.kill('SIGKILL');
     expect(CONNECTION_LOST).toContain((await broker.line('worker-lost'))['reason']);
@@ -29,7 +29,7 @@ describe.each(['mdp', 'mdp01'] as const)('%s: a worker is lost while it works', 
     expect(Object.fromEntries(client.answers)).toEqual({ job: 1, fence: 1 });
   });
 
-  it('stopped: another one answers, and what the first one says when it runs again reaches nobody', async () => {
+  it('when it is stopped, another one answers, and a late reply of the first one reaches no client', async () => {
     const { broker, holder, client } = await scene(protocol);
     holder.kill('SIGSTOP');
     await broker.line('worker-lost', { reason: 'expired' });

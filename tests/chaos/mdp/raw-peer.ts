@@ -1,4 +1,6 @@
-/** A socket that says what it is told to and counts what it hears: no facade between the test and the wire. */
+/**
+ * A socket that sends what it is told to and counts what it receives, without a facade between the test and the wire.
+ */
 import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
 import type { MdpVersion } from '@proj/frames/mdp';
 import { ROUTER_PEER } from '@proj/transport';
@@ -9,7 +11,7 @@ import { transport } from '../../transport.js';
 /** A DEALER connected to a broker. */
 export class RawPeer {
   readonly #port: SocketPort;
-  /** Messages of ours that the transport gave back. */
+  /** Messages that the transport returned. */
   undelivered = 0;
 
   private constructor(port: SocketPort, endpoint: string, onMessage: (frames: Uint8Array[]) => void) {
@@ -28,7 +30,7 @@ export class RawPeer {
     });
   }
 
-  /** Connects in the background; `onMessage` is called for everything that comes. */
+  /** Connects in the background; calls `onMessage` for every message. */
   static async connect(endpoint: string, onMessage: (frames: Uint8Array[]) => void): Promise<RawPeer> {
     await transport.load();
     return new RawPeer(transport.dealer({ lingerMs: 0 }), endpoint, onMessage);
@@ -44,13 +46,13 @@ export class RawPeer {
     return this.#port.pending;
   }
 
-  /** Closes the socket; what is pending is discarded. */
+  /** Closes the socket; pending messages are discarded. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#port.close();
   }
 }
 
-/** A client that sends each request once, never again, and counts every reply by its first body frame. */
+/** A client that sends each request once, and counts every reply by its first body frame. */
 export class CountingClient extends Tally {
   readonly #version: MdpVersion;
   readonly #service: string;

@@ -1,4 +1,4 @@
-// The broker is killed four times, four seconds away each time, under ten requests a second: none is rejected, none is lost.
+// The broker is killed four times, for four seconds each, under ten requests a second: none is rejected, none is lost.
 import { it } from 'vitest';
 import { FULL } from '../restarts.js';
 import { requestThroughRestarts } from './restarts.js';
@@ -6,6 +6,6 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-it('a broker killed four times under load: no request is rejected, none is lost', { timeout: 600_000 }, () =>
+it('a broker killed four times under load rejects and loses no request', { timeout: 600_000 }, () =>
   requestThroughRestarts(theater, FULL),
 );

@@ -1,4 +1,4 @@
-/** Requests that keep coming while the broker is killed and started again. */
+/** Continuous requests while the broker is killed and restarted. */
 import { MdpClient } from '@proj/client';
 import { ownEndpoint } from '@proj/testkit';
 import { expect } from 'vitest';
@@ -9,7 +9,7 @@ import type { Stage } from './stage.js';
 
 const WORKERS = 2;
 
-/** Every request has its own reply in the end, and none is rejected. */
+/** Every request gets its own reply in the end, and none is rejected. */
 export async function requestThroughRestarts(theater: Stage, plan: RestartPlan): Promise<void> {
   const endpoint = await ownEndpoint();
   const start = async () => (await theater.broker({ mdp: endpoint })).broker;

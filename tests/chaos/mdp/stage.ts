@@ -1,4 +1,4 @@
-/** A Majordomo of real processes: proj-broker, proj-workers, and counting clients in the test. */
+/** Majordomo with real processes: proj-broker, proj-workers, and counting clients in the test. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { PeerProcess } from '@proj/testkit';
 import { BEATS, testPeers } from '../test-peers.js';
@@ -13,7 +13,7 @@ export interface RunningBroker {
   readonly endpoint: string;
 }
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 export interface Stage extends TestPeers {
   broker(flags?: Flags): Promise<RunningBroker>;
   client(endpoint: string, version?: MdpVersion): Promise<CountingClient>;

@@ -1,4 +1,4 @@
-// The client is killed between POST and GET: what it has posted is on its disk, and the next one fetches the results.
+// The client is killed between POST and GET: what it posted is on its disk, and the next client fetches the results.
 import { expect, it } from 'vitest';
 import { script } from '../programs.js';
 import { stage } from './stage.js';
@@ -9,14 +9,14 @@ const PATIENCE_MS = 300_000;
 const theater = stage();
 
 it(
-  'rule 8: killed between POST and GET, a client has the results of all its jobs after the next start',
+  'rule 8: a client killed between POST and GET gets the results of all its jobs after a restart',
   async () => {
     const at = await theater.broker();
     const worker = await theater.worker(at, 'memory:');
     const folder = await theater.folder();
     const client = (count: number) =>
       theater.launch(script('nfp/fixtures/posting-client.mjs', [], [at.endpoint, folder, `${count}`]));
-    // It has no result to give before the client is dead.
+    // There is no result before the client is dead.
     worker.kill('SIGSTOP');
     const first = client(JOBS);
     await first.line('dispatched');

@@ -1,4 +1,4 @@
-// The worker is killed with many jobs in its queue: what it has accepted is on the disk, and comes to an end.
+// The worker is killed with many jobs in its queue: accepted jobs are on disk, and all of them end.
 import { expect, it } from 'vitest';
 import { stage } from './stage.js';
 import type { JobClient, JobResult } from './stage.js';
@@ -9,19 +9,19 @@ const PATIENCE_MS = 300_000;
 
 const theater = stage();
 
-/** Results of all accepted jobs; fails on the first one that is gone. */
+/** Results of all accepted jobs; fails on the first missing one. */
 async function resultsOf(client: JobClient): Promise<JobResult[]> {
   const results: JobResult[] = [];
   for (const uuid of client.accepted) {
     const result = await client.result(uuid);
-    expect(result, `${uuid} was accepted and is gone`).toBeDefined();
+    expect(result, `${uuid} was accepted but is gone`).toBeDefined();
     if (result !== undefined) results.push(result);
   }
   return results;
 }
 
 it(
-  'rules 4 and 12: killed with 100 jobs in hand, it does them all after the next start',
+  'rules 4 and 12: a worker killed with 100 jobs in hand does them all after a restart',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;
@@ -39,7 +39,7 @@ it(
 );
 
 it(
-  'rule 12: with crash policy fail only what was running has failed',
+  'rule 12: with crash policy fail, only running jobs have failed',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;
@@ -62,7 +62,7 @@ it(
 );
 
 it(
-  'rules 4 and 12: killed five times while it works, no accepted job vanishes',
+  'rules 4 and 12: no accepted job vanishes when the worker is killed five times while it works',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;
@@ -70,7 +70,7 @@ it(
     for (let round = 1; round <= 5; round++) {
       const worker = await theater.worker(at, store, { concurrency: CONCURRENCY });
       for (let n = 0; n < JOBS; n++) client.post(`job-${round}-${n}`, 'sleep', [2]);
-      // Some of this round are accepted, some of all rounds are done; which is the machine's choice.
+      // Some jobs of this round are accepted, some of all rounds are done; which ones depends on the machine.
       const progress = Promise.all([client.acceptedSoMany(40 * round), client.completedSoMany(20 * round)]);
       await Promise.race([progress, worker.lost()]);
       await theater.kill(at.broker, worker);

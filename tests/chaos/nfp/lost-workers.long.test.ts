@@ -1,4 +1,4 @@
-// Rule 13 with processes of their own: workers are killed, and connections cut, while they have jobs; each job has one end, and its client hears why.
+// Rule 13 with separate processes: workers are killed, and connections cut, while they have jobs; each job ends once, and its client learns why.
 import { NfpClient } from '@proj/client';
 import type { NfpJob } from '@proj/client';
 import { fromLatin1, latin1 } from '@proj/frames';
@@ -13,13 +13,13 @@ import { CuttingRelay } from './relay.js';
 import { stage } from './stage.js';
 
 const PATIENCE = { timeout: 120_000 };
-/** Longer than what is done to the worker while it works. */
+/** Longer than what happens to the worker while it works. */
 const WORK_MS = 4000;
 const JOBS = 6;
 
 const theater = stage();
 
-/** A broker that has settled. */
+/** A broker whose settling time is over. */
 async function broker(flags: Flags = {}): Promise<{ readonly endpoint: string }> {
   const endpoint = await ownEndpoint();
   const process = theater.launch(program('broker', { only: 'nfp', nfp: endpoint, 'nfp-settle-ms': 0, ...flags }));
@@ -27,7 +27,7 @@ async function broker(flags: Flags = {}): Promise<{ readonly endpoint: string }>
   return { endpoint };
 }
 
-/** A worker that has heard of the broker. */
+/** A worker that the broker has registered. */
 async function worker(
   at: { readonly endpoint: string },
   name: string,
@@ -43,7 +43,7 @@ function clientOf({ endpoint }: { readonly endpoint: string }): NfpClient {
   return theater.keep(new NfpClient({ transport, endpoints: [endpoint] }));
 }
 
-/** What is said about a job by events, as `status of worker`; complete when the job is. */
+/** What events report about a job, as `status of worker`; complete when the job is. */
 async function newsOf(job: NfpJob): Promise<string[]> {
   const news: string[] = [];
   for await (const { worker: who, status } of job.events())
@@ -52,7 +52,7 @@ async function newsOf(job: NfpJob): Promise<string[]> {
   return news;
 }
 
-/** The end of a job: who said what, by status. */
+/** The end of a job: which worker reported which status. */
 async function endOf(job: NfpJob): Promise<Record<string, number>> {
   const results = await job.done();
   return Object.fromEntries(Object.entries(results).map(([name, { status }]) => [name, status]));
@@ -66,7 +66,7 @@ async function sleepers(client: NfpClient, target: string | string[]): Promise<N
 }
 
 describe('a killed worker', PATIENCE, () => {
-  it('that does not return: another one does what was for any, once, and the client hears of it', async () => {
+  it('that does not return: another one does its job for any, once, and the client is notified', async () => {
     const at = await broker({ 'nfp-return-ms': 500 });
     const first = await worker(at, 'w1', { store: 'memory:' });
     await worker(at, 'w2', { store: 'memory:' });
@@ -82,7 +82,7 @@ describe('a killed worker', PATIENCE, () => {
     for (const each of await Promise.all(news)) expect(each).toEqual(['worker-lost w1', 'redispatched w1']);
   });
 
-  it('that returns in time under its name goes on with its jobs', async () => {
+  it('that returns in time under its name continues with its jobs', async () => {
     const at = await broker();
     const store = `lmdb:${await theater.folder()}`;
     const first = await worker(at, 'w1', { store });
@@ -98,23 +98,26 @@ describe('a killed worker', PATIENCE, () => {
     for (const each of await Promise.all(news)) expect(each).toEqual(['worker-lost w1', 'worker-back w1']);
   });
 
-  it.each([['all'], [['w1', 'w2']]])('that had a job for %j: told at once, and 408 in its place', async (target) => {
-    const at = await broker({ 'nfp-return-ms': 500 });
-    const first = await worker(at, 'w1', { store: 'memory:' });
-    await worker(at, 'w2', { store: 'memory:' });
-    const [job] = (await sleepers(clientOf(at), target)) as [NfpJob, ...NfpJob[]];
-    const events = job.events();
-    first.kill('SIGKILL');
-    for await (const { worker: who, status } of events) if (status === 'worker-lost' && who === 'w1') break;
-    // Nobody has said the last word yet.
-    expect(job.said).toEqual([]);
-    expect(await endOf(job)).toEqual({ w1: 408, w2: 200 });
-    expect(job.said.map(({ worker: who }) => who)).toEqual(['w1', 'w2']);
-  });
+  it.each([['all'], [['w1', 'w2']]])(
+    'that had a job for %j: the client is notified at once, and gets 408 in its place',
+    async (target) => {
+      const at = await broker({ 'nfp-return-ms': 500 });
+      const first = await worker(at, 'w1', { store: 'memory:' });
+      await worker(at, 'w2', { store: 'memory:' });
+      const [job] = (await sleepers(clientOf(at), target)) as [NfpJob, ...NfpJob[]];
+      const events = job.events();
+      first.kill('SIGKILL');
+      for await (const { worker: who, status } of events) if (status === 'worker-lost' && who === 'w1') break;
+      // No worker has reported an end yet.
+      expect(job.said).toEqual([]);
+      expect(await endOf(job)).toEqual({ w1: 408, w2: 200 });
+      expect(job.said.map(({ worker: who }) => who)).toEqual(['w1', 'w2']);
+    },
+  );
 });
 
-describe('a connection that is cut and back at once', PATIENCE, () => {
-  it('costs no job, and no GET meanwhile is answered with 400', async () => {
+describe('a connection that is cut and reconnects at once', PATIENCE, () => {
+  it('costs no job, and no GET meanwhile gets 400', async () => {
     const at = await broker();
     const relay = theater.keep(await CuttingRelay.to(at.endpoint));
     await worker(at, 'w1', { store: 'memory:', connect: relay.endpoint });
@@ -137,7 +140,7 @@ describe('a connection that is cut and back at once', PATIENCE, () => {
 
 const COMMANDS = { POST: '0x04', GET: '0x06' } as const;
 
-/** A client that asks again and again, and keeps every status it hears. */
+/** A client that keeps asking, and records every status it gets. */
 class Asker {
   readonly statuses: string[] = [];
   readonly #port = transport.dealer({ routingId: fromLatin1('asker'), lingerMs: 0 });
@@ -166,7 +169,7 @@ class Asker {
     this.#port.send(ROUTER_PEER, ['', 'NFPC01', COMMANDS[command], 'sample', 'any', uuid, body].map(fromLatin1));
   }
 
-  /** What is answered to a GET, up to the first answer that may be its last. */
+  /** The answers to a GET, up to the first that may be its last. */
   async ask(uuid: string): Promise<readonly string[]> {
     const from = this.statuses.length;
     this.say('GET', uuid, '{}');

@@ -1,8 +1,8 @@
-/** A wire that can be cut: bytes go on to a broker until the connections there are are reset. */
+/** A link that can be cut: bytes are forwarded to a broker until the open connections are reset. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Passes bytes on, until it resets the connections there are. */
+/** Forwards bytes until it resets the open connections. */
 export class CuttingRelay implements AsyncDisposable {
   readonly endpoint: string;
   readonly #server: ReturnType<typeof createServer>;
@@ -24,14 +24,14 @@ export class CuttingRelay implements AsyncDisposable {
     });
   }
 
-  /** At a free port of its own. */
+  /** On its own free port. */
   static async to(endpoint: string): Promise<CuttingRelay> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new CuttingRelay(server, Number(new URL(endpoint).port));
   }
 
-  /** An RST to both ends of each connection. */
+  /** Sends an RST to both ends of each connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }

@@ -1,4 +1,5 @@
-// The broker is killed four times, four seconds away each time, under ten jobs a second for any worker or for all: none is rejected or lost, and none for all goes to some.
+// The broker is killed four times, for four seconds each, under ten jobs a second for any worker or for all: none is rejected or lost, and no job for all goes only to
+// some.
 import { it } from 'vitest';
 import { FULL } from '../restarts.js';
 import { postThroughRestarts } from './restarts.js';

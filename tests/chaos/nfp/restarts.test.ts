@@ -1,11 +1,12 @@
-// The broker is killed twice under ten jobs a second for any worker, or for all: none is rejected or lost, and none for all goes to some.
+// The broker is killed twice under ten jobs a second for any worker or for all: none is rejected or lost, and no job for all goes only to
+// some.
 import { it } from 'vitest';
 import { SHORT } from '../restarts.js';
 import { postThroughRestarts } from './restarts.js';
 import { stage } from './stage.js';
 
 const theater = stage();
-/** Jobs wait this long for a worker after a restart: much longer than a transport pauses before it connects again (2 s). */
+/** Jobs wait this long for a worker after a restart: much longer than a transport pauses before it reconnects (2 s). */
 const SETTLE = { 'nfp-settle-ms': 5000 };
 const BEATS = { 'heartbeat-ms': 500 };
 

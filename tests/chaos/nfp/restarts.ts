@@ -1,4 +1,4 @@
-/** Jobs that keep coming while the broker is killed and started again. */
+/** Continuous jobs while the broker is killed and restarted. */
 import { isDeepStrictEqual } from 'node:util';
 import { NfpClient } from '@proj/client';
 import type { NfpJobResult } from '@proj/client';
@@ -18,7 +18,7 @@ interface EchoedCall {
 const WORKERS = ['sample-1', 'sample-2', 'sample-3'];
 
 /**
- * Every job for any worker is done by one of them in the end, every job for all by each, none is rejected. `flags` are those of the broker besides its
+ * In the end, one worker does every job for any, each worker does every job for all, and none is rejected. `flags` are those of the broker besides its
  * endpoint, `beats` those of broker and workers.
  */
 export async function postThroughRestarts(
@@ -45,7 +45,7 @@ export async function postThroughRestarts(
     client.run('sample', 'echo', { args: [n], target }),
   );
   expect(rejected).toEqual([]);
-  // The task gives back what it was called with.
+  // The task returns its arguments.
   const wrong = answers.filter((answer, n) => {
     const results = Object.values(answer);
     const isOwn = ({ failed, result }: NfpJobResult) => !failed && isDeepStrictEqual((result as EchoedCall).args, [n]);

@@ -1,4 +1,4 @@
-/** Jobs at a worker of real processes: proj-worker over a folder, our broker, and a client that remembers what it was told. */
+/** Jobs with real processes: proj-worker with a folder, our broker, and a client that records its answers. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
 
-/** No silence decides anything here, on however busy a machine: a killed process ends its connection. */
+/** Silence decides nothing here, however busy the machine: a killed process closes its connection. */
 const KEEPALIVE_MS = 60_000;
 
 const POST = '0x04';
@@ -22,18 +22,18 @@ const RESPONSE = '0x05';
 const GET = '0x06';
 const EVENT = '0x08';
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 export interface Stage extends Omit<TestPeers, 'worker'> {
   /** A folder that is removed after the test. */
   folder(): Promise<string>;
   broker(): Promise<{ readonly broker: NfpBroker; readonly endpoint: string }>;
-  /** A proj-worker that the broker knows, over the folder. */
+  /** A proj-worker with this folder, registered at the broker. */
   worker(
     at: { readonly broker: NfpBroker; readonly endpoint: string },
     store: string,
     flags?: Flags,
   ): Promise<PeerProcess>;
-  /** Ends a worker at once; resolves when the broker has noticed, so that the next one of the name is new to it. */
+  /** Kills a worker; resolves when the broker has noticed, so that the next one of that name is new to it. */
   kill(broker: NfpBroker, worker: PeerProcess): Promise<void>;
   client(endpoint: string): Promise<JobClient>;
 }
@@ -41,7 +41,7 @@ export interface Stage extends Omit<TestPeers, 'worker'> {
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
   const folders: string[] = [];
-  // Registered before the cast's: hooks run in reverse order, so processes end first.
+  // Registered before the hooks of the processes: hooks run in reverse order, so processes end first.
   afterEach(async () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
   });
@@ -87,13 +87,13 @@ export function stage(): Stage {
   };
 }
 
-/** The outcome of a job, as the worker tells it. */
+/** The outcome of a job, as the worker reports it. */
 export interface JobResult {
   readonly failed: boolean;
   readonly errors: readonly string[];
 }
 
-/** A client that keeps what each job was answered. */
+/** A client that records the answers for each job. */
 export class JobClient {
   /** Jobs that the worker has accepted. */
   readonly accepted = new Set<string>();
@@ -124,17 +124,17 @@ export class JobClient {
     this.#say(POST, uuid, JSON.stringify({ task, args }));
   }
 
-  /** Resolves when so many jobs have been accepted. */
+  /** Resolves when this many jobs have been accepted. */
   acceptedSoMany(count: number): Promise<void> {
     return this.#until(() => this.accepted.size >= count);
   }
 
-  /** Resolves when so many jobs have been reported as completed. */
+  /** Resolves when this many jobs have been reported as completed. */
   completedSoMany(count: number): Promise<void> {
     return this.#until(() => this.#completed.size >= count);
   }
 
-  /** The result of an accepted job, when there is one; `undefined` when the worker does not know the job. */
+  /** The result of an accepted job, once there is one; `undefined` if the worker does not know the job. */
   async result(uuid: string): Promise<JobResult | undefined> {
     for (;;) {
       const { status, body } = await this.#get(uuid);
@@ -159,7 +159,7 @@ export class JobClient {
     if (command === EVENT) {
       if ((JSON.parse(body) as { message: string }).message === 'completed') this.#completed.add(uuid);
     } else if (command === RESPONSE && status === '201') this.accepted.add(uuid);
-    // What the broker says to a call by itself has 202.
+    // The broker's own answer to a call has status 202.
     else if (command === RESPONSE && status !== '202') this.#answers.set(uuid, { status, body });
     for (const look of this.#waiting) look();
   }

@@ -1,4 +1,4 @@
-/** Requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client asks again. */
+/** Requests while every hundredth one kills a worker: none is lost, none is answered twice, and no client asks again. */
 import { ProjError } from '@proj/transport';
 import { expect } from 'vitest';
 import { WorkerFleet } from '../worker-fleet.js';
@@ -8,12 +8,12 @@ import { lastCounters } from './stage.js';
 
 const PER_KILL = 100;
 const WORKERS = 6;
-/** Registered workers without which nobody is killed: one must remain. */
+/** A worker is killed only if this many are registered, so that one remains. */
 const ALIVE_MIN = 2;
-/** More than there are workers, so that requests wait as well. */
+/** More than there are workers, so that some requests wait. */
 const SOCKETS = 50;
 
-/** Sends so many requests, a multiple of 100, and kills a worker for each hundred. */
+/** Sends this many requests, a multiple of 100, and kills a worker for each hundred. */
 export async function costALife(theater: Stage, requests: number): Promise<void> {
   const { queue, frontend, backend } = await theater.queue();
   const crew = new WorkerFleet(WORKERS, (flags) => theater.worker(backend, flags));
@@ -27,11 +27,11 @@ export async function costALife(theater: Stage, requests: number): Promise<void>
   let killed = 0;
   for (let asked = 0; asked < requests;) {
     await queue.line('worker-ready', {}, killed + ALIVE_MIN);
-    // Every second one is frozen before the queue gives it a request, so that it dies with one in hand.
+    // Every second victim is frozen before the queue gives it a request, so that it dies with one in hand.
     const frozen = killed % 2 === 1 ? await crew.takeVictim() : undefined;
     frozen?.kill('SIGSTOP');
     for (const end = asked + PER_KILL; asked < end; asked++) void ask(`request ${asked}`);
-    // Half of them are answered and half are under way or waiting: workers are busy.
+    // Half of them are answered, and half are in progress or waiting: workers are busy.
     await tally.received(asked - PER_KILL / 2);
     const victim = frozen ?? (await crew.takeVictim());
     victim.kill('SIGKILL');
@@ -47,6 +47,6 @@ export async function costALife(theater: Stage, requests: number): Promise<void>
   expect(client.stats()).toMatchObject({ calls: requests, sends: requests, finals: requests, dropped: {} });
   const counters = await lastCounters(queue);
   expect(counters).toMatchObject({ requests, replies: requests });
-  // Otherwise the workers died idle, and nothing has been proved.
+  // Otherwise the workers died idle, and nothing is proven.
   expect(counters.resends).toBeGreaterThan(killed / 4);
 }

@@ -1,4 +1,4 @@
-// The queue is killed and started again at its ports: workers send READY again, clients ask again and have their replies.
+// The queue is killed and restarted on its ports: workers send READY again, clients ask again and get their replies.
 import { ownEndpoint } from '@proj/testkit';
 import { expect, it } from 'vitest';
 import { HOLD } from '../test-peers.js';
@@ -6,7 +6,7 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-it('a killed queue: all workers are READY again, and clients have their replies by asking again', async () => {
+it('after a queue kill, all workers are READY again, and clients get their replies by asking again', async () => {
   const frontend = await ownEndpoint();
   const backend = await ownEndpoint();
   const ports = { 'ppp-frontend': frontend, 'ppp-backend': backend };

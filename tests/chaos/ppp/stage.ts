@@ -1,4 +1,4 @@
-/** A Paranoid Pirate of real processes: proj-broker, proj-workers, and Lazy Pirates in the test. */
+/** Paranoid Pirate with real processes: proj-broker, proj-workers, and Lazy Pirates in the test. */
 import { LazyPirateClient } from '@proj/client';
 import type { LazyPirateOptions } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
@@ -15,7 +15,7 @@ export interface RunningQueue {
   readonly backend: string;
 }
 
-/** What a queue has counted. */
+/** The counters of a queue. */
 export interface QueueCounters {
   readonly requests: number;
   readonly replies: number;
@@ -23,10 +23,10 @@ export interface QueueCounters {
   readonly dropped: Readonly<Record<string, number>>;
 }
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 export interface Stage extends TestPeers {
   queue(flags?: Flags): Promise<RunningQueue>;
-  /** Sends each request once, unless `options` say otherwise: what is answered then has not been lost. */
+  /** Sends each request once by default, so an answered request was never lost. */
   client(frontend: string, options?: LazyPirateOptions): LazyPirateClient;
 }
 
@@ -49,7 +49,7 @@ export function stage(): Stage {
   };
 }
 
-/** Ends the queue and says what it has counted. */
+/** Ends the queue and returns its counters. */
 export async function lastCounters(queue: PeerProcess): Promise<QueueCounters> {
   queue.kill('SIGTERM');
   return (await queue.line('stats'))['counters'] as QueueCounters;

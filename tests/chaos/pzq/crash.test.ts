@@ -1,4 +1,4 @@
-// The queue is killed or ended under full load: nothing acknowledged is lost, nothing settled comes back.
+// The queue is killed or ended under full load: no acknowledged message is lost, no settled one comes back.
 import { expect, it } from 'vitest';
 import { killUnderLoad, MESSAGES } from './kills.js';
 import { Load } from './load.js';
@@ -8,11 +8,11 @@ const PATIENCE_MS = 900_000;
 
 const theater = stage();
 
-it('rules 2, 13, 20: 5 times killed under load, no acknowledged message is lost and no settled one comes again', () =>
+it('rules 2, 13, 20: a queue killed 5 times under load loses no acknowledged message and repeats no settled one', () =>
   killUnderLoad(theater, 5));
 
 it(
-  'rule 19: ended in order under load, it loses nothing and repeats nothing',
+  'rule 19: a queue ended by SIGTERM under load loses nothing and repeats nothing',
   async () => {
     const folder = await theater.folder();
     const endpoints = await theater.endpoints();

@@ -1,4 +1,5 @@
-// A folder that is not the queue's, or not any more: exit code 1, one line that says so, and nothing is changed.
+// A folder that does not hold the queue's store, or no longer: exit code 1, one line that says so, and nothing is
+// changed.
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LmdbStore } from '@proj/pzq';
@@ -16,7 +17,7 @@ beforeEach(async () => {
   await mkdir(folder);
 });
 
-/** The names in the folder, and what the files hold. */
+/** The names in the folder, and the contents of its files. */
 async function contents(): Promise<Map<string, Buffer>> {
   const names = await readdir(folder);
   return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)));
@@ -35,11 +36,11 @@ async function store(): Promise<string> {
 it.each([
   ['holds something else', 'holds letters.txt', () => writeFile(join(folder, 'letters.txt'), 'dear')],
   [
-    'holds a file that is no database',
+    'holds a file that is not a database',
     'is not a database',
     () => writeFile(join(folder, 'queue.mdb'), Buffer.alloc(MIB, 'x')),
   ],
-  ['was cut short', 'is truncated', async () => truncate(await store(), MIB)],
+  ['was truncated', 'is truncated', async () => truncate(await store(), MIB)],
 ])('rule 21: a folder that %s is refused and left alone', async (_what, words, prepare) => {
   await prepare();
   const before = await contents();

@@ -1,5 +1,5 @@
-// A disk that is full refuses, and nothing else happens: what is stored is delivered, and room makes the queue go on. One that takes no
-// writes at all is told at the start.
+// With a full disk, the queue refuses messages but does nothing else wrong: it delivers stored messages, and continues once there is
+// room. A read-only disk is reported at the start.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PzqConsumer, PzqProducer } from '@proj/client';
@@ -12,15 +12,15 @@ import { stage, stop } from './stage.js';
 
 const BODY = Buffer.alloc(10_000, 7);
 const WINDOW = 64;
-/** Said aloud, since reporters do not tell why a test was skipped. */
-const NO_DISK = 'a disk that is soon full is a tmpfs of its own, which only root may mount, and not in every container';
+/** Printed, since reporters do not show why a test was skipped. */
+const NO_DISK = 'a small disk needs its own tmpfs, which only root may mount, and not in every container';
 const PATIENCE_MS = 600_000;
-/** A consumer that leaves may have had messages on their way to it: they come again soon. */
+/** A consumer that leaves may have had messages on their way to it: they soon come again. */
 const FLAGS = { 'probe-interval-ms': 100, 'ack-timeout-ms': 5000, 'drain-ms': 30_000 };
 
 const theater = stage();
 
-/** Sends numbered messages until one is refused; returns those that were stored and the reason. */
+/** Sends numbered messages until one is refused; returns the stored ones and the reason. */
 async function fill(producer: PzqProducer, name: string): Promise<{ stored: string[]; reason: string }> {
   const stored: string[] = [];
   let reason = '';
@@ -42,7 +42,7 @@ async function fill(producer: PzqProducer, name: string): Promise<{ stored: stri
   return { stored, reason };
 }
 
-/** Sends a message until it is stored: that the queue resumes is told once a minute only. */
+/** Sends a message until it is stored, since the queue reports only once a minute that it resumes. */
 async function store(producer: PzqProducer, text: string): Promise<void> {
   for (;;) {
     try {
@@ -54,7 +54,7 @@ async function store(producer: PzqProducer, text: string): Promise<void> {
   }
 }
 
-/** Handles messages until all of these have come; returns what has not, which is none. */
+/** Handles messages until all of these have arrived; returns the missing ones, which are none. */
 async function missing(send: string, texts: readonly string[]): Promise<string[]> {
   const waiting = new Set(texts);
   const consumer = theater.keep(new PzqConsumer({ transport, endpoints: [send] }));
@@ -68,10 +68,10 @@ async function missing(send: string, texts: readonly string[]): Promise<string[]
 }
 
 it(
-  'rule 9: a full disk refuses with the reason; what is stored is delivered, and room makes the queue go on',
+  'rule 9: a full disk refuses with the reason; stored messages are delivered, and the queue continues once there is room',
   async ({ skip }) => {
     const disk = smallDisk();
-    // The compliance suite of the store shows its part everywhere.
+    // The compliance suite of the store covers its part everywhere.
     if (disk === undefined) {
       console.warn(`skipped: ${NO_DISK}`);
       return skip(NO_DISK);
@@ -80,7 +80,7 @@ it(
     const folder = join(disk.folder, 'queue');
     const endpoints = await theater.endpoints();
     const queue = await theater.queue(endpoints, `lmdb:${folder}`, FLAGS);
-    // Nothing is sent twice, so that nothing is left when all has come.
+    // Nothing is sent twice, so that nothing is left when all have arrived.
     const patient = { window: WINDOW, ackTimeoutMs: PATIENCE_MS };
     const producer = theater.keep(new PzqProducer({ transport, endpoints: [endpoints.receive], ...patient }));
     const first = await fill(producer, 'first');
@@ -89,7 +89,7 @@ it(
     await queue.line('refusing', { code: 'ENOSPC' });
     expect(await missing(endpoints.send, first.stored)).toEqual([]);
 
-    // The disk is as full as it was; what consumers have acknowledged leaves room inside the store.
+    // The disk is as full as before; acknowledged messages leave room inside the store.
     await queue.line('resumed');
     const second = await fill(producer, 'second');
     expect(second.reason).toBe('Store is unavailable: ENOSPC');
@@ -104,7 +104,7 @@ it(
   PATIENCE_MS,
 );
 
-it('rule 21: a folder on a disk that takes no writes is told in one line', async ({ skip }) => {
+it('rule 21: a folder on a read-only disk is reported in one line', async ({ skip }) => {
   const disk = smallDisk();
   if (disk === undefined) {
     console.warn(`skipped: ${NO_DISK}`);

@@ -1,11 +1,11 @@
-/** Producers and consumers at full speed, and the account that is kept of every message. */
+/** Producers and consumers at full speed, with a record of every message. */
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { decodePzqKey } from '@proj/frames/pzq';
 import { isProjError } from '@proj/transport';
 import { transport } from '../../transport.js';
 
 const PRODUCERS = 2;
-/** Messages that each producer has under way. */
+/** Messages that each producer has in flight. */
 const WINDOW = 50;
 const CONSUMERS = 2;
 const CONCURRENCY = 25;
@@ -23,23 +23,23 @@ interface Progress {
   readonly resolve: () => void;
 }
 
-/** Messages without end, each body once, until {@link Load.finish}. */
+/** Endless messages, each body once, until {@link Load.finish}. */
 export class Load implements AsyncDisposable {
   /** Bodies that the queue has acknowledged as stored. */
   readonly stored = new Set<string>();
   /** Bodies that consumers have acknowledged. */
   readonly handled = new Set<string>();
-  /** Bodies that are in the one and not in the other: there may be very many of the others. */
+  /** Bodies that are in the first set but not in the second, which may be very large. */
   readonly #outstanding = new Set<string>();
   /** Sequences that consumers have acknowledged. */
   readonly acked = new Set<number>();
-  /** Sequences that consumers have acknowledged and the store does not hold any more. */
+  /** Sequences that consumers have acknowledged and the store no longer holds. */
   readonly settled = new Set<number>();
-  /** Settled ones that came again: there must be none. */
+  /** Settled messages that came again: there must be none. */
   readonly resurrected: number[] = [];
   /** Bodies that were refused. */
   refused = 0;
-  /** Deliveries of what was acknowledged before: acknowledgements that were not flushed when the queue died. */
+  /** Deliveries of messages acknowledged before: their acknowledgements were not flushed when the queue died. */
   repeated = 0;
   readonly #producers: PzqProducer[];
   readonly #consumers: PzqConsumer[];
@@ -54,7 +54,7 @@ export class Load implements AsyncDisposable {
     );
     this.#consumers = Array.from(
       { length: CONSUMERS },
-      // Every delivery is to be seen.
+      // Every delivery must be recorded.
       () => new PzqConsumer({ transport, endpoints: [send], prefetch: CONCURRENCY, dedupeMax: 0, dropExpired: false }),
     );
     for (const consumer of this.#consumers)
@@ -66,7 +66,7 @@ export class Load implements AsyncDisposable {
     );
   }
 
-  /** Resolves when so many more were stored, and so many more handled. */
+  /** Resolves when this many more were stored, and this many more handled. */
   progress(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#progress = { stored: this.stored.size + count, handled: this.handled.size + count, resolve };
@@ -74,8 +74,8 @@ export class Load implements AsyncDisposable {
   }
 
   /**
-   * Notes what a dead queue has left, bodies by sequence: of what consumers have acknowledged, the store has forgotten the rest for
-   * good. Returns what was acknowledged to its producer and is nowhere.
+   * Records what a dead queue has left, bodies by sequence: acknowledged messages that are missing are settled for good. Returns
+   * those that were acknowledged to their producer but are nowhere.
    */
   settle(left: ReadonlyMap<number, string>): string[] {
     for (const seq of this.acked) if (!left.has(seq)) this.settled.add(seq);
@@ -83,14 +83,14 @@ export class Load implements AsyncDisposable {
     return this.lost().filter((text) => !bodies.has(text));
   }
 
-  /** Sends no more; resolves when everything sent has its answer, and everything stored was handled. */
+  /** Stops sending; resolves when every sent message has its answer, and every stored one was handled. */
   async finish(): Promise<void> {
     this.#isEnding = true;
     await this.#sending;
     while (this.#outstanding.size > 0) await this.#next();
   }
 
-  /** What was acknowledged to its producer and has not come to a consumer. */
+  /** Messages that were acknowledged to their producer but have not reached a consumer. */
   lost(): string[] {
     return [...this.#outstanding];
   }
@@ -127,7 +127,7 @@ export class Load implements AsyncDisposable {
     this.#advance();
   }
 
-  /** Resolves with the next message that is handled. */
+  /** Resolves with the next handled message. */
   #next(): Promise<void> {
     return new Promise((resolve) => {
       this.#progress = { stored: 0, handled: 0, resolve };

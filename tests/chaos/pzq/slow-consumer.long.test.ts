@@ -1,4 +1,4 @@
-// A consumer that does not read while it works: longer than a silent connection lasts, which nobody takes for silence.
+// A consumer that does not read while it works, for longer than a silent connection may last, does not count as silent.
 import { setTimeout as work } from 'node:timers/promises';
 import { LazyPirateClient, PzqConsumer, PzqProducer } from '@proj/client';
 import { decodePzqMonitorReply, decodePzqMonitorText } from '@proj/frames/pzq';
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { transport } from '../../transport.js';
 import { stage, stop } from './stage.js';
 
-/** Silence ends a connection after 8 s. */
+/** After 8 s of silence a connection is closed. */
 const HANDLER_MS = 10_000;
 const PREFETCH = 4;
 const MESSAGES = 2 * PREFETCH;
@@ -15,7 +15,7 @@ const PATIENCE_MS = 180_000;
 const theater = stage();
 
 it(
-  'rule 24: handlers that take longer than silence may last, at a full prefetch, bring no redelivery',
+  'rule 24: handlers that take longer than the silence limit, at a full prefetch, cause no redelivery',
   async () => {
     const endpoints = await theater.endpoints();
     const queue = await theater.queue(endpoints, 'memory:', { 'ack-timeout-ms': 6 * HANDLER_MS });

@@ -1,4 +1,4 @@
-/** A disk that is soon full: a small file system in memory, where the tests have the right to mount one. */
+/** A disk that fills up soon: a small file system in memory, if the tests may mount one. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,16 +8,16 @@ import { promisify } from 'node:util';
 const SMALL = 32 * 2 ** 20;
 const LARGE = 128 * 2 ** 20;
 
-/** A folder with little room; disposing of it takes it away, whoever still uses it. */
+/** A folder with little room; disposing of it unmounts it, even if it is in use. */
 export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
-  /** Gives more. */
+  /** Adds room. */
   grow(): Promise<void>;
-  /** Takes no more writes; nobody may have a file open to write. */
+  /** Makes it read-only; no file may be open for writing. */
   seal(): Promise<void>;
 }
 
-/** Makes one; `undefined` where it is not allowed, as to others than root. */
+/** Creates one; `undefined` if that is not allowed, as for users other than root. */
 export function smallDisk(): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'pzq-disk-'));
   try {

@@ -1,4 +1,6 @@
-/** A durable queue of real processes: proj-queue over a folder, and what is in that folder when nobody runs. */
+/**
+ * A durable queue with real processes: proj-queue with a folder, and the contents of the folder while it is stopped.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,14 +15,14 @@ import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import type { QueueEndpoints } from './load.js';
 
-/** Acknowledgements must not be late on a busy machine, and a drain must not give up on them. */
+/** On a busy machine, acknowledgements must not be late, and a drain must not give up on them. */
 const PATIENT = { 'ack-timeout-ms': 600_000, 'drain-ms': 600_000 } as const;
 
 /** Starts queues that end with their test. */
 export interface Stage extends TestPeers {
   /** A folder that is removed after the test. */
   folder(): Promise<string>;
-  /** Endpoints at which a queue can be started again and again. */
+  /** Endpoints at which a queue can be restarted again and again. */
   endpoints(): Promise<QueueEndpoints>;
   /** A proj-queue that listens. */
   queue(endpoints: QueueEndpoints, store: string, flags?: Flags): Promise<PeerProcess>;
@@ -29,7 +31,7 @@ export interface Stage extends TestPeers {
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
   const folders: string[] = [];
-  // Registered before the cast's: hooks run in reverse order, so processes end first.
+  // Registered before the hooks of the processes: hooks run in reverse order, so processes end first.
   afterEach(async () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
   });
@@ -52,18 +54,18 @@ export function stage(): Stage {
   };
 }
 
-/** Ends a queue in order. */
+/** Ends a queue by SIGTERM. */
 export async function stop(queue: PeerProcess): Promise<number | null> {
   queue.kill('SIGTERM');
   return (await queue.exit).code;
 }
 
-/** The bodies that a folder holds, by sequence. Nobody may have it. */
+/** The bodies in a folder, by sequence. No process may have it open. */
 export function contentsOf(folder: string): Promise<ReadonlyMap<number, string>> {
   return bodiesIn(new LmdbStore({ folder }));
 }
 
-/** The first frames that a store holds, by sequence; opens and closes it. */
+/** The first frames of the messages in a store, by sequence; opens and closes it. */
 export async function bodiesIn(store: QueueStore): Promise<ReadonlyMap<number, string>> {
   const bodies = new Map<number, string>();
   await store.open();

@@ -3,28 +3,31 @@ import { ProjError } from '@proj/transport';
 import { isNode, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml';
 import type { CollectionTag, Document, ScalarTag, Tags } from 'yaml';
 
-/** What a file may hold: nested so deeply, so many values once its aliases are followed, so many aliases. */
+/** Limits of one file: nesting depth, number of values after aliases are followed, and number of aliases. */
 const DEPTH_MAX = 64;
 const VALUES_MAX = 100_000;
 const ALIASES_MAX = 100;
 
-/** What JSON cannot say; dates stay the text they are. */
+/** YAML tags that JSON cannot express; dates stay text. */
 const NO_JSON = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map((name) => `tag:yaml.org,2002:${name}`));
 
 const PYTHON_TRUE = /^(?:yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const PYTHON_FALSE = /^(?:no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 
-/** A file that was understood. */
+/** A file that was read. */
 export interface InventoryDocument {
   /** Plain JSON; `null` for an empty file. */
   readonly value: unknown;
-  /** For people, each with file and line. */
+  /** Warnings for people, each with file and line. */
   readonly warnings: readonly string[];
-  /** Refuses the value at these keys, or at the nearest key around it. */
+  /** Refuses the value at these keys, or at the nearest existing key. */
   refuse(keys: readonly (string | number)[], must: string): ProjError;
 }
 
-/** Reads the text of a file as YAML 1.1, the version NORFAB reads; `warnsOfTemplates` where nobody has rendered it. Throws `CORRUPT` naming file, line and key. */
+/**
+ * Reads the text of a file as YAML 1.1, the version that NORFAB reads; `warnsOfTemplates` if the file was not rendered. Throws `CORRUPT` naming file, line and
+ * key.
+ */
 export function readDocument(
   path: string,
   text: string,
@@ -63,13 +66,13 @@ function isJson(tag: CollectionTag | ScalarTag | string): boolean {
   return typeof tag === 'string' || (!NO_JSON.has(tag.tag) && tag.format !== 'TIME');
 }
 
-/** YAML 1.1 has `y` and `n` for true and false; PyYAML, and so NORFAB, has not. */
+/** YAML 1.1 reads `y` and `n` as true and false; PyYAML, and so NORFAB, does not. */
 function asPython(tag: CollectionTag | ScalarTag | string): CollectionTag | ScalarTag | string {
   if (typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:bool' || !('test' in tag)) return tag;
   return { ...tag, test: tag.test.test('yes') ? PYTHON_TRUE : PYTHON_FALSE } as ScalarTag;
 }
 
-/** `$${` stands for `${`; a variable that is empty counts as not set where it has a default, as in shells. */
+/** `$${` stands for `${`. As in shells, an empty variable counts as unset if there is a default. */
 function substitute(
   text: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -87,7 +90,7 @@ function substitute(
   );
 }
 
-/** Deep nesting ends the recursion of a parser, not the program; so do circles and aliases that multiply. */
+/** Deep nesting, cycles and aliases that multiply end a parser's recursion here, not the program. */
 function withinStack<Result>(path: string, read: () => Result): Result {
   try {
     return read();
@@ -110,10 +113,10 @@ function measure(path: string, value: unknown): void {
 }
 
 function tooMuch(path: string, what: string): ProjError {
-  return new ProjError('CORRUPT', `${path}: ${what}: divide it, or say less`);
+  return new ProjError('CORRUPT', `${path}: ${what}: split it or make it smaller`);
 }
 
-/** `workers.sample-*.0.password`, from the nodes around a value. */
+/** The path of a value, such as `workers.sample-*.0.password`, from the nodes around it. */
 function keysOf(ancestors: readonly unknown[], node: unknown): string {
   const keys: string[] = [];
   for (const [index, parent] of ancestors.entries()) {
@@ -139,7 +142,7 @@ function offsetOf(document: Document.Parsed, keys: readonly (string | number)[])
   return 0;
 }
 
-/** NORFAB renders inventories by Jinja2; where that is off it is text, which a line should say. */
+/** NORFAB renders inventories with Jinja2. If that is turned off, templates are plain text, and a warning says so. */
 function jinjaWarnings(path: string, text: string): string[] {
   let line = 1;
   let isBlock = false;

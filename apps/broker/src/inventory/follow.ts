@@ -1,36 +1,36 @@
-/** Loads an inventory again when one of its files has changed, and keeps the one before when that fails. */
+/** Reloads an inventory when one of its files has changed, and keeps the previous one if that fails. */
 import { every } from '@proj/appkit';
 import { loadInventory, signatureOf } from './load.js';
 import type { LoadedInventory, Seen } from './load.js';
 
-/** What happens to an inventory that is followed. */
+/** Callbacks and settings for a followed inventory. */
 export interface Following {
   /** As given to `loadInventory`. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** As given to `loadInventory`. */
   readonly templates?: boolean | undefined;
-  /** As the last `loadInventory` left it. */
+  /** The result of the last `loadInventory`. */
   readonly seen: Seen;
-  /** How often the files are looked at, in milliseconds. */
+  /** How often to check the files, in milliseconds. */
   readonly intervalMs: number;
   onLoaded(loaded: LoadedInventory): void;
-  /** Once for each change. */
+  /** Called once for each change. */
   onFailed(error: unknown): void;
 }
 
 /** An inventory that is followed. */
 export interface FollowedInventory {
   /**
-   * Loads it again now, whether a file has changed or not; what it resolves to puts it in force. Rejects with what is wrong with it, and the
-   * one before stays.
+   * Reloads it now, whether a file has changed or not; calling the resolved function applies it. Rejects with what is wrong, and the
+   * previous one stays.
    */
   read(): Promise<() => void>;
-  /** Follows it no more. Idempotent. */
+  /** Stops following. Idempotent. */
   end(): void;
 }
 
-/** Begins. */
+/** Starts following. */
 export function followInventory(following: Following): FollowedInventory {
   const { path, env, templates, intervalMs } = following;
   const over = new AbortController();

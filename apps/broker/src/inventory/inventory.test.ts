@@ -1,4 +1,4 @@
-/** Inventories as people write them, and as they should not. */
+/** Inventories as people write them, and invalid ones. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ async function load(
   return loadInventory(main, env, new Map(), templates);
 }
 
-/** The message of the refusal, without the folder. */
+/** The error message, without the folder. */
 async function refusal(files: Record<string, string>, env: Record<string, string> = {}): Promise<string> {
   const error: unknown = await load(files, env).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ name: 'ProjError', code: 'CORRUPT' });
@@ -46,7 +46,7 @@ async function valueOf(yaml: string, env: Record<string, string> = {}): Promise<
 }
 
 describe('an inventory', () => {
-  it('is read with its files, relative to its folder, in its order', async () => {
+  it('reads its files relative to its folder, in its order', async () => {
     const { inventory, endpoint, warnings } = await load({
       'inventory.yaml': `
 broker:
@@ -86,12 +86,12 @@ topology:
     expect(inventory).toEqual({ broker: {}, topology: null, workers: [] });
   });
 
-  it('says which sections it has beyond ours', async () => {
+  it('reports its unknown sections', async () => {
     const { warnings } = await load({ 'inventory.yaml': 'logging: {}\nhooks: {}\nworkers: {}\n' });
     expect(warnings).toEqual([`${main}: ignored: logging, hooks`]);
   });
 
-  it('is YAML 1.1, as NORFAB reads it, and JSON in the end', async () => {
+  it('is YAML 1.1, as NORFAB reads it, and becomes JSON', async () => {
     expect(await valueOf('[yes, Off, n, y]')).toEqual([true, false, 'n', 'y']);
     expect(await valueOf('{<<: {a: 1}, b: 2}')).toEqual({ a: 1, b: 2 });
     expect(await valueOf('2026-11-20')).toBe('2026-11-20');
@@ -115,19 +115,19 @@ describe('variables', () => {
     expect(await valueOf(JSON.stringify(text), { HOST: 'h', EMPTY: '' })).toBe(expected);
   });
 
-  it('stand in values alone, stay text, and are not replaced again', async () => {
+  it('are replaced only in values, stay text, and are not replaced again', async () => {
     expect(await valueOf('{"${A}": ["${A}"]}', { A: '1' })).toEqual({ '${A}': ['1'] });
     expect(await valueOf('"${A}"', { A: '${B}' })).toBe('${B}');
   });
 
-  it('that are not set and have no default are refused with file, line and key', async () => {
+  it('without a value and a default are refused with file, line and key', async () => {
     expect(await refusal(inline('a: 1\nb: {c: [x, "${PASSWORD}"]}'))).toBe(
       'inventory.yaml:4: workers.*.0.b.c.1: variable PASSWORD is not set: set it, or write ${PASSWORD:-default}',
     );
   });
 });
 
-describe('Jinja2, where it is switched off', () => {
+describe('Jinja2, if it is turned off', () => {
   it.each([
     ['value: "{{ env.HOST }}"\n', 1],
     ['a: 1\n\nvalue: x {% if y %}\n', 3],
@@ -144,7 +144,7 @@ describe('Jinja2, where it is switched off', () => {
   });
 });
 
-describe('what is no inventory is refused', () => {
+describe('an invalid inventory is refused', () => {
   const bomb = `a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n${['b', 'c', 'd', 'e', 'f', 'g', 'h']
     .map(
       (name, index) =>
@@ -160,23 +160,19 @@ describe('what is no inventory is refused', () => {
     ['broken YAML', 'a: 1\nb: [\n', /^inventory\.yaml:3: /],
     ['a key twice', 'workers: {}\nworkers: {}\n', /^inventory\.yaml:2: Map keys must be unique/],
     ['workers that are a list', 'a: 1\nworkers:\n  - x\n', /^inventory\.yaml:3: workers: must be a mapping$/],
-    ['a glob without list', 'workers:\n  a: x.yaml\n', /^inventory\.yaml:2: workers\.a: must be a list/],
+    ['a glob without a list', 'workers:\n  a: x.yaml\n', /^inventory\.yaml:2: workers\.a: must be a list/],
     [
       'an entry that is a number',
       'workers:\n  a:\n    - {}\n    - 7\n',
       /^inventory\.yaml:4: workers\.a\.1: must be a mapping$/,
     ],
     [
-      'an endpoint that is no text',
+      'an endpoint that is not text',
       'broker:\n  endpoint: 5555\n',
-      /^inventory\.yaml:2: broker\.endpoint: must be a text/,
+      /^inventory\.yaml:2: broker\.endpoint: must be text/,
     ],
-    [
-      'a file that is not there',
-      'workers:\n  a:\n    - none.yaml\n',
-      /^inventory\.yaml:3: workers\.a\.0: none\.yaml: .*ENOENT/,
-    ],
-    ['a folder as a file', 'workers: {a: ["."]}\n', /^inventory\.yaml:1: workers\.a\.0: .*no file/],
+    ['a missing file', 'workers:\n  a:\n    - none.yaml\n', /^inventory\.yaml:3: workers\.a\.0: none\.yaml: .*ENOENT/],
+    ['a folder as a file', 'workers: {a: ["."]}\n', /^inventory\.yaml:1: workers\.a\.0: .*not a file/],
     ['a tag of Python', 'a: !!python/object/apply:os.system ["id"]\n', /^inventory\.yaml:1: Unresolved tag/],
     ['binary', 'a: !!binary aGk=\n', /^inventory\.yaml:1: Unresolved tag/],
     ['a bomb of aliases', bomb, /^inventory\.yaml: more than 100 aliases/],
@@ -184,12 +180,16 @@ describe('what is no inventory is refused', () => {
     ['a circle', 'a: &a [*a]\n', /^inventory\.yaml/],
     ['deep lists', `a: ${'['.repeat(100)}${']'.repeat(100)}\n`, /^inventory\.yaml: more than 64 levels/],
     ['very deep lists', `a: ${'['.repeat(100_000)}${']'.repeat(100_000)}\n`, /^inventory\.yaml: more than 64 levels/],
-    ['too long a file', `# ${'x'.repeat(1_100_000)}\n`, /^inventory\.yaml: must be a readable file of at most 1 MiB/],
+    [
+      'a file that is too long',
+      `# ${'x'.repeat(1_100_000)}\n`,
+      /^inventory\.yaml: must be a readable file of at most 1 MiB/,
+    ],
   ])('%s', async (_, text, message) => {
     expect(await refusal({ 'inventory.yaml': text })).toMatch(message);
   });
 
-  it('a fault of another file names that file', async () => {
+  it('a fault in another file names that file', async () => {
     const files = { 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': 'a: 1\n\nb: ${X}\n' };
     expect(await refusal(files)).toMatch(/^x\.yaml:3: b: variable X is not set/);
   });
@@ -200,7 +200,7 @@ describe('what is no inventory is refused', () => {
 });
 
 describe('following', () => {
-  it('takes changes of any of its files, keeps quiet about one that cannot be read, and goes on', async () => {
+  it('follows changes of all its files, ignores one that cannot be read, and continues', async () => {
     const seen: Seen = new Map();
     await load({ 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': 'n: 1' });
     await loadInventory(main, {}, seen);
@@ -224,7 +224,7 @@ describe('following', () => {
       const told = new Promise<void>((resolve) => waiting.push(resolve));
       const next = join(folder, 'next');
       await writeFile(next, text);
-      // At once, as editors do: half a file is nobody's news.
+      // Written at once, as editors do; a half-written file must not be reported.
       await rename(next, join(folder, name));
       await told;
       return news.at(-1);

@@ -1,4 +1,4 @@
-/** NORFAB's `inventory.yaml` with all files it names, as the broker takes it. docs/protocols/nfp.md, rule 20. */
+/** NORFAB's `inventory.yaml` with all files it names, in the broker's form. docs/protocols/nfp.md, rule 20. */
 import { statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -13,29 +13,29 @@ import { renderTemplate } from './template.js';
 const FILE_MAX_BYTES = 1_048_576;
 const FILES_MAX = 10_000;
 
-/** Sections we understand; NORFAB has others, which are its own business. */
+/** Sections that we read; NORFAB has others, which we ignore. */
 const SECTIONS = new Set(['broker', 'workers', 'topology']);
 
-/** Of section `broker` what may be shown; never `shared_key`. */
+/** Keys of section `broker` that may be shown; never `shared_key`. */
 const SHOWN = ['endpoint', 'zmq_auth'];
 
-/** An inventory and what came with it. */
+/** An inventory and what was found while loading it. */
 export interface LoadedInventory {
   readonly inventory: NfpInventory;
-  /** Where the inventory wants the broker to be. */
+  /** Where the inventory says that the broker should be. */
   readonly endpoint: string | undefined;
-  /** For people. */
+  /** Warnings for people. */
   readonly warnings: readonly string[];
 }
 
-/** Files that were looked at, with what tells one content from another; `none` for what could not be read. */
+/** Files that were checked, with a value that identifies their content; `none` for files that could not be read. */
 export type Seen = Map<string, string>;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Loads an inventory. Paths in it are relative to its folder. Rejects with `CORRUPT` naming file, line and key; `seen` is
- * complete up to there, so that whoever follows the files knows which to look at. `templates`: files are rendered as Jinja2 first, as NORFAB does.
+ * Loads an inventory. Paths in it are relative to its folder. Rejects with `CORRUPT` naming file, line and key; `seen` is complete up to that
+ * point, so that a follower knows which files to check. `templates`: files are first rendered as Jinja2, as NORFAB does.
  */
 export async function loadInventory(path: string, env: Env, seen: Seen, templates = true): Promise<LoadedInventory> {
   const read = (file: string, text: string): InventoryDocument => {
@@ -51,7 +51,7 @@ export async function loadInventory(path: string, env: Env, seen: Seen, template
   const broker = mappingOf(main, sections['broker'], ['broker']);
   const { endpoint } = broker;
   if (endpoint !== undefined && typeof endpoint !== 'string')
-    throw main.refuse(['broker', 'endpoint'], 'must be a text such as tcp://127.0.0.1:5555');
+    throw main.refuse(['broker', 'endpoint'], 'must be text such as tcp://127.0.0.1:5555');
   const files = new Map<string, InventoryDocument>();
   const workers: NfpInventoryEntry[] = [];
   for (const [glob, entries] of Object.entries(mappingOf(main, sections['workers'], ['workers']))) {
@@ -65,7 +65,8 @@ export async function loadInventory(path: string, env: Env, seen: Seen, template
       const file = resolve(dirname(path), entry);
       let document = files.get(file);
       if (document === undefined) {
-        if (files.size >= FILES_MAX) throw main.refuse(keys, `is file ${FILES_MAX + 1} of the inventory: name fewer`);
+        if (files.size >= FILES_MAX)
+          throw main.refuse(keys, `is file ${FILES_MAX + 1} of the inventory: use fewer files`);
         const text = await readText(file, seen).catch((error: unknown) => {
           throw main.refuse(keys, error instanceof Error ? error.message : String(error));
         });
@@ -80,7 +81,7 @@ export async function loadInventory(path: string, env: Env, seen: Seen, template
   return { inventory: { broker: shown, topology: sections['topology'] ?? null, workers }, endpoint, warnings };
 }
 
-/** What tells one content of a file from another, without reading it. */
+/** Identifies the content of a file without reading it. */
 export async function signatureOf(path: string): Promise<string> {
   return stat(path, { bigint: true }).then(signature, () => 'none');
 }
@@ -102,14 +103,14 @@ async function readText(path: string, seen: Seen): Promise<string> {
     throw failed((error as NodeJS.ErrnoException).code ?? String(error));
   };
   const stats = await stat(path, { bigint: true }).catch(unreadable);
-  // Before it is read: what changes meanwhile is read again.
+  // Taken before the file is read: a change in between causes another read.
   seen.set(path, signature(stats));
-  if (!stats.isFile()) throw failed('it is no file');
+  if (!stats.isFile()) throw failed('it is not a file');
   if (stats.size > FILE_MAX_BYTES) throw failed(`it has ${stats.size} bytes`);
   return readFile(path, 'utf8').catch(unreadable);
 }
 
-/** A section that is not there is empty. */
+/** A missing section counts as empty. */
 function mappingOf(
   document: InventoryDocument,
   value: unknown,

@@ -1,4 +1,4 @@
-/** Inventories as templates: what NORFAB's may say, and what none may reach. */
+/** Inventories as templates: what NORFAB's may contain, and what no template may reach. */
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('rule 20: a template says', () => {
     expect(render(text)).toBe(expected);
   });
 
-  it('what another file of the folder does, which is followed', async () => {
+  it('an include of another file in the folder, which is followed', async () => {
     await writeFile(join(folder, 'common.yaml'), 'site: {{ env.get("TOKEN") }}');
     const included: string[] = [];
     expect(render('{% include "common.yaml" %}', included)).toBe('site: s3cret');
@@ -47,7 +47,7 @@ describe('rule 20: a template says', () => {
   });
 });
 
-describe('rule 20: a template reaches nothing', () => {
+describe('rule 20: a template cannot reach', () => {
   it.each([
     '{{ range.constructor("return process")() }}',
     '{{ "".constructor.constructor("return process.env")() }}',
@@ -70,7 +70,7 @@ describe('rule 20: a template reaches nothing', () => {
     expect(told.replaceAll('None', '')).toBe('');
   });
 
-  it('outside of its folder', async () => {
+  it('outside the folder', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'outside-'));
     try {
       await writeFile(join(outside, 'secret'), 'SECRET');
@@ -100,7 +100,7 @@ describe('rule 20: a template reaches nothing', () => {
 });
 
 describe('an inventory', () => {
-  it('rule 20: is rendered with all files it names, unless that is switched off', async () => {
+  it('rule 20: renders an inventory with all files it names, unless that is turned off', async () => {
     const path = join(folder, 'inventory.yaml');
     await writeFile(
       path,

@@ -1,8 +1,8 @@
 /**
  * Inventories as templates of Jinja2, as NORFAB renders them: `{{ env.get("TOKEN") }}`, conditions, loops, includes. docs/adr/0022.
  *
- * A template is data of an operator, but often one that many may edit, so it gets no further than its own values: a lookup finds what an object has
- * itself, and a few methods of Python's by name; there is no way to a prototype, a constructor or a global. Time and size are bounded.
+ * Templates come from the operator, but many people may edit them, so a template reaches only its own values: a lookup finds own properties and a
+ * few Python methods by name, but never a prototype, a constructor or a global. Time and size are bounded.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
@@ -10,19 +10,19 @@ import { runInNewContext } from 'node:vm';
 import { ProjError } from '@proj/transport';
 import nunjucks from 'nunjucks';
 
-/** What one template may take: milliseconds, characters that it makes, items of one range, templates it includes. */
+/** Limits of one template: milliseconds, output characters, items of one range, included templates. */
 const RENDER_MS = 2000;
 const OUTPUT_MAX = 1_048_576;
 const RANGE_MAX = 10_000;
 const INCLUDES_MAX = 32;
 
-/** Bytes of an included file, as of any other of an inventory. */
+/** Bytes of an included file, the same as for any other file of an inventory. */
 const FILE_MAX_BYTES = 1_048_576;
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** What nunjucks calls of itself while a template runs. */
+/** Functions that nunjucks calls while a template runs. */
 interface Runtime {
   memberLookup(object: unknown, key: unknown): unknown;
   suppressValue(value: unknown): unknown;
@@ -30,7 +30,7 @@ interface Runtime {
 
 const TOO_LONG = `makes more than ${OUTPUT_MAX} characters`;
 
-/** Characters that the render under way may still write. */
+/** Characters that the current render may still write. */
 let left = 0;
 
 const runtime = (nunjucks as unknown as { readonly runtime: Runtime }).runtime;
@@ -42,13 +42,13 @@ runtime.suppressValue = (value) => {
   return text;
 };
 
-/** True for a text that Jinja2 would change. */
+/** True for text that Jinja2 would change. */
 export function isTemplate(text: string): boolean {
   return /\{[{%#]/.test(text);
 }
 
 /**
- * The text of a file, rendered. Includes are files of the folder `root`; each is told to `onInclude`. Throws `CORRUPT` naming the file and what is
+ * Renders the text of a file. Includes are files in the folder `root`; each is reported to `onInclude`. Throws `CORRUPT` with the file and what is
  * wrong.
  */
 export function renderTemplate(
@@ -64,7 +64,7 @@ export function renderTemplate(
   left = OUTPUT_MAX;
   const render = (): string => environment.renderString(text, { env: mapping(env) });
   try {
-    // The limit of time holds for all that runs meanwhile, wherever it was compiled.
+    // The time limit applies to everything that runs meanwhile, wherever it was compiled.
     const made = runInNewContext('render()', { render }, { timeout: RENDER_MS }) as string;
     if (made.length > OUTPUT_MAX) throw new Error(TOO_LONG);
     return made;
@@ -73,7 +73,7 @@ export function renderTemplate(
   }
 }
 
-/** Files of one folder, and nothing outside of it. */
+/** Files of one folder, and nothing outside it. */
 class FolderLoader {
   readonly async = false;
   readonly #root: string;
@@ -91,15 +91,15 @@ class FolderLoader {
     this.#onInclude(file);
     const inside = relative(realpathSync(this.#root), realpathSync(file));
     if (inside === '..' || inside.startsWith(`..${sep}`) || resolve(inside) === inside)
-      throw new Error(`includes ${JSON.stringify(name)}, which is outside of ${dirname(file)}`);
+      throw new Error(`includes ${JSON.stringify(name)}, which is outside ${dirname(file)}`);
     const stats = statSync(file);
     if (!stats.isFile() || stats.size > FILE_MAX_BYTES)
-      throw new Error(`includes ${JSON.stringify(name)}, which is no file of at most 1 MiB`);
+      throw new Error(`includes ${JSON.stringify(name)}, which is not a file of at most 1 MiB`);
     return { src: readFileSync(file, 'utf8'), path: file, noCache: true };
   }
 }
 
-/** What an object has itself, then what Python's have; methods never see more than their arguments. */
+/** Finds own properties, then Python methods; methods see only their arguments. */
 function lookup(object: unknown, key: unknown): unknown {
   if (object === undefined || object === null || (typeof key !== 'string' && typeof key !== 'number')) return undefined;
   if (typeof object === 'string') {
@@ -143,7 +143,7 @@ function methodOf<Self>(
   return Object.hasOwn(methods, key) ? methods[key]?.(self) : undefined;
 }
 
-/** As Python prints it, which YAML reads as it is meant; lists and mappings as JSON, which is YAML. */
+/** Formats a value as Python prints it, which YAML reads back correctly; lists and mappings as JSON, which is YAML. */
 function textOf(value: unknown): string {
   if (value === undefined || typeof value === 'function') return '';
   if (value === null) return 'None';
@@ -160,7 +160,7 @@ function range(...bounds: readonly unknown[]): number[] {
   return Array.from({ length: Math.max(0, Math.ceil((end - start) / step)) }, (_, index) => start + index * step);
 }
 
-/** Without a prototype: `in` finds names of variables and nothing else. */
+/** Without a prototype, so that `in` finds only names of variables. */
 function mapping(env: Env): Record<string, string> {
   const object = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(env)) if (value !== undefined) object[name] = value;
@@ -171,11 +171,11 @@ function explain(error: unknown): string {
   if ((error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
     return `takes more than ${RENDER_MS} ms`;
   const text = error instanceof Error || hasMessage(error) ? error.message : String(error);
-  // nunjucks begins with the name of a file that a text does not have.
+  // nunjucks begins its message with a file name that a text does not have.
   return text.replace(/^\(unknown path\)\s*/, '').replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** An error of another context. */
+/** An error from another context. */
 function hasMessage(error: unknown): error is { readonly message: string } {
   return typeof (error as { message?: unknown } | null)?.message === 'string';
 }

@@ -1,4 +1,4 @@
-/** EventMQ in proj-broker: what emq-router is in EventMQ. */
+/** EventMQ in proj-broker, in the role of EventMQ's emq-router. */
 import {
   bytes,
   endpointFromSchema,
@@ -20,58 +20,56 @@ import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
 import { shownOf } from './shown.js';
 
-/** What broker and device themselves allow and take by default. */
+/** The limits and defaults of the broker and the pub-sub device. */
 const { shape } = emqpBrokerOptions;
 const { shape: pubSubShape } = emqpPubSubOptions;
 
-/** Those of `EmqpBroker`, from which a setting of `heartbeat-ms` or `liveness` alone departs. */
+/** The defaults of `EmqpBroker`, used if only one of `heartbeat-ms` and `liveness` is set. */
 const HEARTBEAT_MS = shape.heartbeatIntervalMs.def.defaultValue;
 const LIVENESS = shape.expiryMs.def.defaultValue / HEARTBEAT_MS;
 
-/** A log line shows no more of a prefix; it may have 64 KiB. */
+/** A log line shows only this much of a prefix, which may have 64 KiB. */
 const PREFIX_SHOWN_BYTES = 255;
 
 const options = z.strictObject({
-  emqpFrontend: endpointFromSchema(shape.frontend).describe('ROUTER for clients and schedulers of EventMQ'),
-  emqpBackend: endpointFromSchema(shape.backend).describe('ROUTER for its job managers'),
+  emqpFrontend: endpointFromSchema(shape.frontend).describe('ROUTER for EventMQ clients and schedulers'),
+  emqpBackend: endpointFromSchema(shape.backend).describe('ROUTER for EventMQ job managers'),
   emqpAdmin: endpointFromSchema(shape.admin).describe(
-    'ROUTER for its consoles: whoever reaches it may stop this program',
+    'ROUTER for EventMQ consoles; anyone who reaches it can stop this program',
   ),
-  emqpPublish: endpointFromSchema(pubSubShape.publish).describe(
-    'ROUTER of the pub-sub device for publishers of EventMQ',
-  ),
-  emqpSubscribe: endpointFromSchema(pubSubShape.subscribe).describe('its PUB for subscribers'),
+  emqpPublish: endpointFromSchema(pubSubShape.publish).describe('ROUTER of the pub-sub device, for EventMQ publishers'),
+  emqpSubscribe: endpointFromSchema(pubSubShape.subscribe).describe('PUB of the pub-sub device, for subscribers'),
   emqpXpub: fromSchema(pubSubShape.xpub, onOff).describe(
-    'log and count what subscribers listen to: the device has an XPUB for them, which looks the same to them',
+    'log and count subscriptions: the device then uses an XPUB, which looks the same to subscribers',
   ),
   emqpSubscriberQueueMax: fromSchema(pubSubShape.subscriberQueueMax, wholeNumber).describe(
-    'messages of the device that may wait for one subscriber; it misses what comes beyond',
+    'pub-sub messages that may wait for one subscriber; it misses any beyond that',
   ),
   emqpUnknownQueue: wordFromSchema(shape.unknownQueue).describe(
-    'requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms',
+    'requests for a queue without workers: move them to queue default at once, or after --request-ttl-ms',
   ),
   emqpQueueMax: fromSchema(shape.queueMax, wholeNumber).describe('requests that may wait in a named queue'),
   emqpDefaultQueueMax: fromSchema(shape.defaultQueueMax, wholeNumber).describe(
     'requests that may wait in queue default',
   ),
-  emqpQueueMaxBytes: fromSchema(shape.queueMaxBytes, bytes).describe(
-    'what requests that wait or are guaranteed may occupy',
-  ),
+  emqpQueueMaxBytes: fromSchema(shape.queueMaxBytes, bytes).describe('memory for requests that wait or are guaranteed'),
   emqpGuaranteeAttempts: fromSchema(shape.guaranteeAttempts, wholeNumber).describe(
-    'workers that may be lost over one guaranteed job before it is given up',
+    'workers that one guaranteed job may lose before it is given up',
   ),
   emqpResultRouteTtlMs: fromSchema(shape.resultRouteTtlMs, milliseconds).describe(
-    'how long a job may take for its result to find its way to the client',
+    'how long a job may take for its result still to reach the client',
   ),
   emqpStore: text('STORE', 'lmdb:FOLDER, postgres://... or memory:')
     .default('memory:')
     .describe(
-      'guaranteed jobs end with this program unless this is lmdb:FOLDER, on a disk of this machine, or postgres://..., a database of its own: then one is accepted when it is flushed there',
+      'store for guaranteed jobs: lmdb:FOLDER on a local disk, or postgres://..., a database of its own; a job is accepted once it is flushed there. With memory: they are lost when this program ends',
     ),
   emqpAcceptance: wordFromSchema(shape.acceptance).describe(
-    'what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both',
+    "how a client learns that its request is accepted: by EventMQ's REPLY, by ACK, or by both",
   ),
-  emqpByes: wordFromSchema(shape.byes).describe('farewell: the word of the text, that of the product, or both'),
+  emqpByes: wordFromSchema(shape.byes).describe(
+    'how to say goodbye: the word of the specification, that of the product, or both',
+  ),
   emqpAllowClientDisconnect: fromSchema(shape.allowClientDisconnect, onOff).describe(
     'let any client stop this program, as EventMQ does',
   ),
@@ -80,7 +78,7 @@ const options = z.strictObject({
 
 type Settings = SharedSettings & z.output<typeof options>;
 
-/** `emqp` of `--only`. */
+/** The protocol `emqp` of `--only`. */
 export const emqp: Protocol<typeof options> = {
   options,
   async serve(settings, { transport, log, access, onBroken, onEnded }) {
@@ -140,7 +138,7 @@ export const emqp: Protocol<typeof options> = {
         pubSub.setAccess(rules);
       },
       async drain() {
-        // The device last: until then the broker may have something for it.
+        // The device closes last: until then the broker may still publish through it.
         await broker.drain();
         await pubSub.drain();
       },
@@ -173,7 +171,7 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
   };
 }
 
-/** Without a store, jobs are where the broker has them: in memory. */
+/** Without a store, jobs are only in the broker's memory. */
 function storeOf(address: string): RecordStore | undefined {
   if (address === 'memory:') return undefined;
   const folder = /^lmdb:(.+)$/.exec(address)?.[1];

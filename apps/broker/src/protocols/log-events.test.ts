@@ -5,7 +5,7 @@ import { logEvents, WORKER_NOTICES } from './log-events.js';
 
 type Listener = (event: { kind: string; code: string; peer?: Peer; reason?: string }) => void;
 
-/** What is logged when a broker tells these things. */
+/** The log lines for these events of a broker. */
 function linesOf(...told: Parameters<Listener>[0][]): unknown[] {
   const listeners = new Map<string, Listener>();
   const lines: unknown[] = [];
@@ -21,7 +21,7 @@ function linesOf(...told: Parameters<Listener>[0][]): unknown[] {
 const peerOf = (...bytes: number[]): Peer => ({ key: '', id: Uint8Array.from(bytes) });
 
 describe('lines about peers', () => {
-  it('have the routing id in hex, and as a name where it is one', () => {
+  it('show the routing id in hex, and as a name if it is one', () => {
     const named = peerOf(0x77, 0x2d, 0x31);
     expect(
       linesOf(

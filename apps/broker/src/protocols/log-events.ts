@@ -1,4 +1,4 @@
-/** What a broker tells, as log lines: the same for every protocol with workers. */
+/** Turns the events of a broker into log lines, the same for every protocol with workers. */
 import { logOfPeer } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import type { Peer } from '@proj/transport';
@@ -14,16 +14,16 @@ interface Note {
   readonly peer?: Peer;
 }
 
-/** The events of a broker facade that are worth a line; `Notice` are those that tell who comes and goes. */
+/** The events of a broker facade that are logged; `Notice` are those for peers that join or leave. */
 export interface Talkative<Notice extends string> {
   on(event: Notice, listener: (notice: PeerNotice) => void): unknown;
   on(event: 'note', listener: (note: Note) => void): unknown;
 }
 
-/** Who comes and goes where all peers that register are workers. */
+/** Joining and leaving in protocols where all registered peers are workers. */
 export const WORKER_NOTICES = ['worker-ready', 'worker-lost'] as const;
 
-/** Logs who comes and goes at level info, and notes as warnings. */
+/** Logs joining and leaving peers at level info, and notes as warnings. */
 export function logEvents<Notice extends string>(
   broker: Talkative<Notice>,
   notices: readonly Notice[],
@@ -35,12 +35,15 @@ export function logEvents<Notice extends string>(
   };
   for (const notice of notices) broker.on(notice, logNotice);
   broker.on('note', ({ kind: _kind, code, peer, ...fields }) => {
-    // The engine has looked at reason and peer.
+    // The engine has already limited notes by reason and peer.
     logOfPeer(log, 'warn', peer === undefined ? fields : { ...fieldsOf(peer), ...fields }, code, undefined);
   });
 }
 
-/** Routing ids are any bytes; hex is what the rest of the tools shows as well. Those that are names, as NORFAB's are, can be read too. */
+/**
+ * Routing ids are arbitrary bytes, so they are shown in hex, as in the other tools. Readable ones, such as NORFAB's names, are also shown
+ * as text.
+ */
 function fieldsOf({ id }: Peer): { readonly peer: string; readonly peerName?: string } {
   const bytes = Buffer.from(id);
   const peer = bytes.toString('hex');

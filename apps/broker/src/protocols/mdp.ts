@@ -7,42 +7,42 @@ import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
 
-/** What the broker itself allows and takes by default. */
+/** The limits and defaults of the broker. */
 const { shape } = mdpBrokerOptions.in;
 
 const options = z.strictObject({
   mdp: endpointFromSchema(shape.endpoint).describe('ROUTER for clients and workers of MDP 0.2 and 0.1, and for MMI'),
   mdpBusyExpiryMs: fromSchema(shape.busyExpiryMs, milliseconds).describe(
-    'silence after which a worker is gone that beats while it works (default: heartbeat x liveness)',
+    'silence after which a busy worker is lost, if it sends heartbeats while it works (default: heartbeat x liveness)',
   ),
   mdpMuteExpiryMs: fromSchema(shape.muteExpiryMs, milliseconds).describe(
-    'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
+    'silence after which a busy worker is lost, if it has never sent a heartbeat while working (default: 300000, or the busy expiry if that is more)',
   ),
   mdpBusyTtlMs: fromSchema(shape.busyTtlMs, milliseconds).describe(
     'how long a request waits for busy workers; 0 is for ever',
   ),
   mdpMaxAttempts: fromSchema(shape.maxAttempts, wholeNumber).describe(
-    'workers that may be lost over one request before it is dropped',
+    'workers that one request may lose before it is dropped',
   ),
   mdpResendAfterPartial: fromSchema(shape.resendAfterPartial, onOff).describe(
-    'give a lost job to another worker although its client has had a part of the reply',
+    'give a lost job to another worker even if its client has received part of the reply',
   ),
   mdpBridge: fromSchema(shape.bridge, onOff).describe('let workers of one version serve clients of the other'),
   mdpAcceptLeadingEmpty: fromSchema(shape.acceptLeadingEmpty, onOff).describe(
-    'take 0.2 messages behind one empty frame, as majortomo workers send them',
+    'accept 0.2 messages behind one empty frame, as majortomo workers send them',
   ),
   mdpMmiAdditions: fromSchema(shape.mmiAdditions, onOff).describe(
-    'answer mmi.services and mmi.workers, which 8/MMI does not know',
+    'answer mmi.services and mmi.workers, which are not in 8/MMI',
   ),
   mdpRequestQueueMax: fromSchema(shape.requestQueueMax, wholeNumber).describe('requests that may wait for one service'),
-  mdpRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe('what all open requests may occupy'),
+  mdpRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe('memory for all open requests'),
   mdpClientRequestsMax: fromSchema(shape.clientRequestsMax, wholeNumber).describe('open requests of one client'),
   mdpMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe('largest message'),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;
 
-/** `mdp` of `--only`. */
+/** The protocol `mdp` of `--only`. */
 export const mdp: Protocol<typeof options> = {
   options,
   // `"MDP" ...`, behind an empty frame in 0.1.

@@ -24,75 +24,75 @@ import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
 
-/** What the broker itself allows and takes by default. */
+/** The limits and defaults of the broker. */
 const { shape } = nfpBrokerOptions;
 
 const QUEUES = { known: 'known', on: true, off: false } as const;
 
-/** How often the files of an inventory are looked at. */
+/** How often the files of an inventory are checked. */
 const INVENTORY_MS = 2000;
 
 const options = z.strictObject({
-  nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
-  nfpEvents: bindEndpoint().optional().describe('PUB of what workers report on their jobs, by service/uuid'),
+  nfp: bindEndpoint().optional().describe('ROUTER for NORFAB clients and workers (default: that of --mdp, shared)'),
+  nfpEvents: bindEndpoint().optional().describe('PUB for what workers report about their jobs, by service/uuid'),
   nfpSubscriberQueueMax: fromSchema(shape.subscriberQueueMax, wholeNumber).describe(
-    'events that may wait for one subscriber; it misses what comes beyond',
+    'events that may wait for one subscriber; it misses any beyond that',
   ),
   nfpDialect: wordFromSchema(shape.dialect).describe(
-    'header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0',
+    'header of sent messages: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0',
   ),
   nfpQueueForService: oneOf(['known', 'on', 'off'])
     .default('known')
     .describe(
-      'let jobs wait, for --request-ttl-ms: for services and workers there lately (known), or of any name (on)',
+      'let jobs wait up to --request-ttl-ms for services and workers that were connected recently (known), or for any name (on)',
     ),
   nfpSettleMs: fromSchema(shape.settleMs, milliseconds).describe(
-    'after the start, a job for all workers waits for those on the way back (default: 2 x --heartbeat-ms)',
+    'how long after the start a job for all workers waits for workers that are reconnecting (default: 2 x --heartbeat-ms)',
   ),
   nfpReturnMs: fromSchema(shape.returnMs, milliseconds).describe(
-    'how long jobs wait for a worker that was lost, before another one has them or clients hear of it',
+    'how long jobs wait for a lost worker before another one gets them or their clients are notified',
   ),
   nfpMaxAttempts: fromSchema(shape.maxAttempts, wholeNumber).describe(
-    'times that a job for any worker is given to another one because its own was lost',
+    'how often a job for any worker is given to another one because its worker was lost',
   ),
   nfpRedispatchAny: fromSchema(shape.redispatchAny, onOff).describe(
-    'give a job for any worker to another one when its own is lost and does not come back',
+    'give a job for any worker to another one if its worker is lost and does not return',
   ),
   nfpManagementCommands: fromSchema(shape.managementCommands, onOff).describe(
-    'let anybody restart and stop this broker, and send workers away',
+    'let anyone restart and stop this broker, and disconnect workers',
   ),
   nfpManagementAuthorizedKeys: text('PATH', 'a folder of .key files or a file of keys')
     .optional()
-    .describe('who may come in at --nfp-management, with --curve-secret-key (default: as --authorized-keys)'),
+    .describe('clients that may connect to --nfp-management, with --curve-secret-key (default: as --authorized-keys)'),
   nfpManagement: bindEndpoint()
     .optional()
     .describe(
-      'second ROUTER, for mmi.service.broker alone: whoever reaches it may do what the commands do (default: none)',
+      'second ROUTER, for mmi.service.broker only; anyone who reaches it can run the management commands (default: none)',
     ),
   inventory: text('FILE', 'a file name')
     .optional()
-    .describe("NORFAB's inventory.yaml, for workers that ask for theirs; read again when it changes (default: none)"),
+    .describe("NORFAB's inventory.yaml, for workers that ask for their part; reloaded when it changes (default: none)"),
   inventoryTemplates: onOff()
     .default(true)
-    .describe('render the inventory and the files it names as Jinja2, sandboxed, as NORFAB does'),
+    .describe('render the inventory and the files it names as Jinja2, in a sandbox, as NORFAB does'),
   files: text('DIR', 'a folder')
     .optional()
-    .describe('folder whose files anybody may fetch by nf:// urls, and nothing outside of it (default: none)'),
+    .describe('folder whose files anyone may fetch by nf:// URLs; nothing outside it is served (default: none)'),
   nfpRequestQueueMax: fromSchema(shape.requestQueueMax, wholeNumber).describe('jobs that may wait'),
   nfpRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe(
-    'what jobs that wait or may have to be sent again may occupy',
+    'memory for jobs that wait or may have to be resent',
   ),
   nfpMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe(
-    'largest message; at an endpoint shared with --mdp, --mdp-max-message-bytes counts',
+    'largest message; at an endpoint shared with --mdp, --mdp-max-message-bytes applies',
   ),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;
 
-/** `nfp` of `--only`. */
+/** The protocol `nfp` of `--only`. */
 export const nfp: Protocol<typeof options> = {
   options,
-  // `empty "NFP" ...`, as peers and broker write it.
+  // `empty "NFP" ...`, as peers and broker send it.
   claim: ([empty, header]) =>
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
   async serve(settings, { transport, log, access, onBroken, onEnded, mdpEndpoint }) {
@@ -122,7 +122,7 @@ export const nfp: Protocol<typeof options> = {
     broker.on('management', ({ task, peer }) => {
       log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
       if (task === 'shutdown') onEnded();
-      // Files are read when somebody asks for them.
+      // Files are read only when a peer asks for them.
       if (task === 'restart') void followed?.read().then((apply) => apply(), notRead);
     });
     return {
@@ -148,13 +148,13 @@ export const nfp: Protocol<typeof options> = {
   },
 };
 
-/** Reads an inventory. Its readers are loaded with it: most brokers have none. */
+/** Reads an inventory. The code that reads it is loaded only now, since most brokers have no inventory. */
 async function load(path: string, settings: Settings, seen: Seen): Promise<LoadedInventory> {
   const { loadInventory } = await import('../inventory/load.js');
   return loadInventory(path, process.env, seen, settings.inventoryTemplates);
 }
 
-/** Follows the files of an inventory. While they cannot be read, the inventory before stays in force. */
+/** Follows the files of an inventory. While they cannot be read, the previous inventory stays in use. */
 async function follow(
   path: string,
   templates: boolean,
@@ -178,7 +178,7 @@ async function follow(
   });
 }
 
-/** Tells why the inventory that is in force stays. */
+/** Logs why the current inventory stays in use. */
 function inventoryKept(path: string, log: Logger): (error: unknown) => void {
   return (error) => {
     log.error({ path, reason: error instanceof Error ? error.message : String(error) }, 'inventory-kept');
@@ -213,7 +213,7 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
   };
 }
 
-/** A list of its own for the endpoint for management. */
+/** A separate key list for the management endpoint. */
 async function managementCurve(
   { nfpManagementAuthorizedKeys: path }: Settings,
   log: Logger,

@@ -7,7 +7,7 @@ import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
 
-/** What the queue itself allows and takes by default. */
+/** The limits and defaults of the queue. */
 const { shape } = pppQueueOptions.in;
 
 const options = z.strictObject({
@@ -16,33 +16,37 @@ const options = z.strictObject({
     .describe(
       'ROUTER for clients of the Paranoid Pirate queue (default: tcp://127.0.0.1:5556, or none with --ppp-frontend-connect)',
     ),
-  pppFrontendConnect: connectEndpoints().optional().describe('clients that bind, for the same ROUTER (default: none)'),
+  pppFrontendConnect: connectEndpoints()
+    .optional()
+    .describe('clients that bind; the same ROUTER connects to them (default: none)'),
   pppBackend: bindEndpoint()
     .optional()
     .describe(
-      'ROUTER for its workers, which speak 6/PPP (default: tcp://127.0.0.1:5557, or none with --ppp-backend-connect)',
+      'ROUTER for Paranoid Pirate workers, which speak 6/PPP (default: tcp://127.0.0.1:5557, or none with --ppp-backend-connect)',
     ),
-  pppBackendConnect: connectEndpoints().optional().describe('workers that bind, for the same ROUTER (default: none)'),
+  pppBackendConnect: connectEndpoints()
+    .optional()
+    .describe('workers that bind; the same ROUTER connects to them (default: none)'),
   pppBusyExpiryMs: fromSchema(shape.busyExpiryMs, milliseconds).describe(
-    'silence after which a worker is gone that beats while it works (default: heartbeat x liveness)',
+    'silence after which a busy worker is lost, if it sends heartbeats while it works (default: heartbeat x liveness)',
   ),
   pppMuteExpiryMs: fromSchema(shape.muteExpiryMs, milliseconds).describe(
-    'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
+    'silence after which a busy worker is lost, if it has never sent a heartbeat while working (default: 300000, or the busy expiry if that is more)',
   ),
   pppJobTimeoutMs: fromSchema(shape.jobTimeoutMs, milliseconds).describe(
-    'how long a worker may keep a request however alive it is; 0 is for ever',
+    'how long a worker may keep a request, even if it sends heartbeats; 0 is for ever',
   ),
   pppMaxAttempts: fromSchema(shape.maxAttempts, wholeNumber).describe(
-    'workers that may be lost over one request before it is dropped',
+    'workers that one request may lose before it is dropped',
   ),
   pppRequestQueueMax: fromSchema(shape.requestQueueMax, wholeNumber).describe('requests that may wait'),
-  pppRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe('what all open requests may occupy'),
+  pppRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe('memory for all open requests'),
   pppMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe('largest message'),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;
 
-/** `ppp` of `--only`. */
+/** The protocol `ppp` of `--only`. */
 export const ppp: Protocol<typeof options> = {
   options,
   async serve(settings, { transport, log, access, onBroken }) {

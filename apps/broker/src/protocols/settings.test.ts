@@ -1,4 +1,7 @@
-/** Settings whose effect is not seen from outside within a test's time: in a network in memory, with its clock. */
+/**
+ * Settings whose effect a test cannot see from outside in reasonable time: tested in an in-memory network, with its
+ * clock.
+ */
 import type { Logger } from '@proj/appkit';
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
@@ -45,7 +48,7 @@ async function serve(serving: Promise<Server>): Promise<Server> {
 const withShared = sharedOptions.extend(emqp.options.shape).extend(nfp.options.shape);
 
 describe('settings', () => {
-  it('--emqp-subscriber-queue-max is the mark of the device, --nfp-subscriber-queue-max that of events', async () => {
+  it("--emqp-subscriber-queue-max is the device's high-water mark, --nfp-subscriber-queue-max that of events", async () => {
     const around = surroundings();
     const publisher = vi.spyOn(around.transport, 'publisher');
     const settings = withShared.parse({
@@ -58,7 +61,7 @@ describe('settings', () => {
     expect(publisher.mock.calls.map(([options]) => options?.highWaterMark)).toEqual([7, 9]);
   });
 
-  it('--emqp-result-route-ttl-ms is how long a result is awaited', async () => {
+  it('--emqp-result-route-ttl-ms limits how long a result is awaited', async () => {
     const settings = withShared.parse({ emqpResultRouteTtlMs: 5000 });
     const server = await serve(emqp.serve(settings, surroundings()));
     const awaited = (): unknown => (server.stats() as { awaitedResults: number }).awaitedResults;
@@ -80,7 +83,7 @@ describe('settings', () => {
     ['mdp', mdp, 'mdp', ['', 'MDPW01', '\x01', 'echo'], ['', 'MDPW01', '\x05']],
     ['nfp', nfp, 'nfp', ['', 'NFPW01', '0x01', 'sample'], ['', 'NFPW01', '0x03', 'sample']],
     ['emqp', emqp, 'emqpBackend', ['', 'eMQP/1.0', 'INFORM', 'i', '', 'worker'], ['', 'eMQP/1.0', 'KBYE', 'k']],
-  ] as const)('--registrations-per-second-max bounds registrations of %s', async (_, protocol, port, ready, bye) => {
+  ] as const)('--registrations-per-second-max limits registrations of %s', async (_, protocol, port, ready, bye) => {
     const options = withShared.extend(mdp.options.shape);
     const server = await serve(protocol.serve(options.parse({ registrationsPerSecondMax: 1 }), surroundings()));
     const worker = peerAt(server.endpoints[port] ?? '');

@@ -1,10 +1,10 @@
-/** What `--http` shows of a broker, and lets an operator do: the same for every protocol with workers. */
+/** What `--http` shows of a broker and lets an operator do, the same for every protocol with workers. */
 import type { ShownServer } from '@proj/appkit';
 import type { Server } from '../protocol.js';
 
 type Listener<Adds extends 'onNote' | 'onRefused'> = Parameters<NonNullable<ShownServer[Adds]>>[0];
 
-/** The part of a broker facade that is shown. */
+/** The part of a broker facade that `--http` shows. */
 interface Workshop {
   disconnectWorker(id: string): number;
   drainWorker(id: string): number;
@@ -13,7 +13,7 @@ interface Workshop {
   on(event: 'refused', listener: Listener<'onRefused'>): unknown;
 }
 
-/** `more`: what else an operator may do than end workers. */
+/** `more`: actions beyond removing workers. */
 export function shownOf(broker: Workshop, more: ShownServer['actions'] = {}): Server['shown'] {
   return {
     facade: broker,

@@ -52,7 +52,7 @@ function flagsOf({ name, flags }: CommandWords): string {
   return `    ${name}) flags='${all}' valued=' ${valued} ' ;;`;
 }
 
-/** One line per value of an option or operand that can be completed. */
+/** One line per option or operand whose value can be completed. */
 function valuesOf({ name, flags, operands }: CommandWords): string[] {
   const ofFlags = flags.map(({ flag, value }) => [`--${flag}`, value] as const);
   const ofOperands = operands.map(

@@ -1,8 +1,8 @@
-/** What can be typed where: the commands of `proj` and their options, as the shells complete them. */
+/** Which words are possible where: the commands of `proj` and their options, for shell completion. */
 import { fieldsOf, withSharedOptions } from '@proj/appkit';
 import type { Command, Field } from '@proj/appkit';
 
-/** What follows an option, or stands as an operand. */
+/** The value of an option or operand. */
 export type Value =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'file' | 'folder' | 'text' };
@@ -11,12 +11,12 @@ export type Value =
 export interface Flag {
   readonly flag: string;
   readonly help: string;
-  /** Nothing for a switch. */
+  /** Absent for a switch. */
   readonly value: Value | undefined;
   readonly isList: boolean;
 }
 
-/** A command and what follows it. */
+/** A command and its arguments. */
 export interface CommandWords {
   readonly name: string;
   readonly summary: string;
@@ -24,19 +24,19 @@ export interface CommandWords {
   readonly operands: readonly OperandWords[];
 }
 
-/** An operand in its place. */
+/** An operand at its position. */
 interface OperandWords {
   /** Without brackets: `service`. */
   readonly name: string;
   readonly value: Value;
-  /** It may be repeated, so it is the last. */
+  /** It may be repeated, so it is the last one. */
   readonly isRepeated: boolean;
 }
 
 const CONFIG: Flag = { flag: 'config', help: 'YAML file of options', value: { kind: 'file' }, isList: false };
 const HELP: Flag = { flag: 'help', help: 'print this help', value: undefined, isList: false };
 
-/** What the shells complete of these commands. */
+/** The words that shells complete for these commands. */
 export function wordsOf(commands: readonly Command[]): CommandWords[] {
   return commands.map(withSharedOptions).map(({ name, summary, options, operands = [] }) => ({
     name,
@@ -61,7 +61,7 @@ function valueOf(name: string, words: readonly string[] | undefined): Value {
   return { kind: /folder|^dir/i.test(name) ? 'folder' : 'text' };
 }
 
-/** What fits beside a word in a menu. */
+/** The help text, shortened to fit beside a word in a menu. */
 function firstSentence(text: string): string {
   return text
     .replace(/\s*[.:;]\s.*$/s, '')

@@ -1,7 +1,7 @@
 /** The completion of `proj` in zsh. */
 import type { CommandWords, Flag, Value } from './words.js';
 
-/** A script that can be sourced, or put into a folder of `$fpath` as `_proj`. */
+/** A script that can be sourced, or saved as `_proj` in a folder of `$fpath`. */
 export function zshCompletion(commands: readonly CommandWords[]): string {
   return `#compdef proj
 # zsh completion for proj. To load it now: source <(proj completion zsh)
@@ -31,7 +31,7 @@ function argumentsOf({ name, flags, operands }: CommandWords): string {
     ...flags.map(flagSpec),
     ...operands.map(({ name: what, value, isRepeated }, index) => {
       const place = isRepeated ? '*' : `${index + 1}`;
-      // A message, as text has otherwise, would keep zsh from inserting the only option that fits.
+      // With a message, as for text, zsh would not insert the only matching option.
       return quoted(`${place}:${what}:${action(value) || '{:}'}`);
     }),
   ];

@@ -1,17 +1,17 @@
-/** Text that peers chose, in a terminal: nothing in it may steer the terminal, and its width is known. Pure. */
+/** Text from peers, made safe for a terminal: it cannot control the terminal, and its width is known. Pure. */
 
 import { formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 
-/** What is put in place of a character that is not to be printed. */
+/** Replaces a character that must not be printed. */
 const HIDDEN = '\u00b7';
 
-/** The text without control characters, invisible ones, and those that turn the direction of writing. */
+/** The text without control characters, invisible characters, and characters that change the writing direction. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, HIDDEN);
 }
 
-/** The rows as lines of aligned columns, one line each whatever peers wrote into the cells. */
+/** The rows as lines of aligned columns, one line each, whatever text peers put into the cells. */
 export function printableTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const safe = columns.map(({ heading, cell }) => ({
     heading,
@@ -23,23 +23,23 @@ export function printableTable<Row>(columns: readonly Column<Row>[], rows: reado
   return formatTable(safe, rows);
 }
 
-/** Columns that a printable text takes. */
+/** Columns that printable text takes. */
 export function widthOf(text: string): number {
-  // Nearly all text is this.
+  // Almost all text is like this.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const character of text) width += widthOfCharacter(character);
   return width;
 }
 
-/** The text cut or filled with blanks to so many columns. */
+/** The text cut or padded to this many columns. */
 export function fit(text: string, width: number, isFigure = false): string {
   const cut = widthOf(text) > width ? cutTo(text, width) : text;
   const blanks = ' '.repeat(Math.max(0, width - widthOf(cut)));
   return isFigure ? blanks + cut : cut + blanks;
 }
 
-/** The longest beginning that fits, with a mark that something is missing. */
+/** The longest prefix that fits, with a mark that something is missing. */
 export function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
@@ -52,7 +52,7 @@ export function cutTo(text: string, width: number): string {
   return width < 1 ? '' : `${cut}\u2026`;
 }
 
-/** Text in lines of at most so many columns, broken at blanks where possible. */
+/** Text broken into lines of at most this many columns, at spaces where possible. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -63,7 +63,7 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Two columns for the wide characters of East Asia and for pictures, none for marks on the character before. */
+/** Two columns for wide East Asian characters and for emoji, none for combining marks. */
 function widthOfCharacter(character: string): number {
   if (/\p{M}/u.test(character)) return 0;
   const wide =

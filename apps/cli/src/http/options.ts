@@ -1,7 +1,7 @@
-/** Options of the commands that ask a program over HTTP. */
+/** Options of the commands that use a program's HTTP interface. */
 import { milliseconds, text } from '@proj/appkit';
 
-/** Where the broker of `npm start` is, and its queue. */
+/** Where `npm start` serves its broker and its queue. */
 const BROKER = 'http://127.0.0.1:8055/';
 const QUEUE = 'http://127.0.0.1:8056/';
 
@@ -17,15 +17,15 @@ export const programOptions = {
   timeoutMs: limit().default(2500).describe('how long an answer may take'),
 };
 
-/** The same for a queue, which is asked, or acted on. */
+/** The same for a queue, for queries and actions. */
 export const queueOptions = {
   ...programOptions,
   http: url().default(QUEUE).describe('address of the queue, its --http'),
-  timeoutMs: limit().optional().describe('how long an answer may take (default: 2500, of an action 60000)'),
+  timeoutMs: limit().optional().describe('how long an answer may take (default: 2500, for an action 60000)'),
 };
 
-/** The same for a command that asks over HTTP only if it is told so. */
+/** The same for a command that uses HTTP only on request. */
 export const maybeProgramOptions = {
-  http: url().optional().describe('ask any program of this project over HTTP: the address of its --http'),
+  http: url().optional().describe('ask any program of this project over HTTP: its --http address'),
   tokenFile: programOptions.tokenFile,
 };

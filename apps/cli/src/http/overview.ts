@@ -1,18 +1,18 @@
-/** A program in a few lines, and its tables one below the other: what `proj status --http` prints. Pure. */
+/** A program in a few lines, followed by its tables: what `proj status --http` prints. Pure. */
 import { formatTable } from '@proj/appkit';
 import { bytes, count, duration, percent, rate, serverNow } from '@proj/dashboard/shared';
 import type { Model } from '@proj/dashboard/shared';
 import { printable } from './cells.js';
 import { TABLES } from './tables.js';
 
-/** Which program, since when. */
+/** Which program it is, and how long it has been running. */
 export function headline({ process: row, ...model }: Model): string {
   const { name, version, pid, startedAt, isDraining } = row;
   const age = duration(Math.max(0, serverNow({ process: row, ...model }) - startedAt));
   return printable(`${name} ${version}, process ${pid}, up ${age}${isDraining ? ', draining' : ''}`);
 }
 
-/** What goes through it, and what it takes. */
+/** Its throughput, and the resources it uses. */
 export function figuresOf({ history, servers, process: { memoryHeldBytes, memoryMaxBytes } }: Model): string {
   const point = history.at(-1);
   if (point === undefined) return 'no figures yet';
@@ -38,14 +38,14 @@ export function figuresOf({ history, servers, process: { memoryHeldBytes, memory
   ].join(', ');
 }
 
-/** The faults, the oldest first, each as one sentence. */
+/** The faults, oldest first, each as one sentence. */
 export function faultLines({ faults }: Model): string[] {
   return Object.values(faults)
     .sort((one, other) => one.since - other.since)
     .map(({ code, text }) => printable(`${code}: ${text}`));
 }
 
-/** Everything. Tables without rows are left out. */
+/** The whole text. Tables without rows are left out. */
 export function overview(model: Model): string[] {
   const faults = faultLines(model);
   return [

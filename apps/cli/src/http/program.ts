@@ -1,24 +1,24 @@
-/** A running program as its HTTP interface shows it: docs/operations.md. */
+/** A running program, seen through its HTTP interface: docs/operations.md. */
 import { readFile } from 'node:fs/promises';
 import { ProjError } from '@proj/client';
 import { applyDelta, EventParser } from '@proj/dashboard/shared';
 import type { Action, ActionResult, Delta, Model } from '@proj/dashboard/shared';
 import * as z from 'zod';
 
-/** A server writes every second; one that has been silent for so long is gone, whatever the connection says. */
+/** A server writes every second; after this much silence it is gone, whatever the connection says. */
 const SILENCE_MAX_MS = 10_000;
-/** How long an answer may take, unless it is said: figures are at hand, an action on many messages takes its time. */
+/** How long an answer may take by default: figures are ready, but an action on many messages takes time. */
 const QUESTION_MS = 2500;
 const ACTION_MS = 60_000;
 
-/** Values of the options of `http/options.ts`. */
+/** Values of the options in `http/options.ts`. */
 export interface ProgramSettings {
   readonly http: string;
   readonly tokenFile?: string | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
-/** What an answer must be for the figures to be found in it; rows are taken as they are. */
+/** The fields an answer must have to be read; rows are not checked. */
 const rows = z.record(z.string(), z.looseObject({}));
 const models = z.looseObject({
   process: z.looseObject({ name: z.string(), startedAt: z.number() }),
@@ -34,7 +34,7 @@ const models = z.looseObject({
 const results = z.looseObject({ ok: z.boolean(), count: z.number(), text: z.string() });
 const refusals = z.looseObject({ error: z.string() });
 
-/** Opens no connection yet. Rejects with `OPTIONS_INVALID` for an address or a token that cannot be used. */
+/** Opens no connection yet. Rejects with `OPTIONS_INVALID` for an unusable address or token. */
 export async function openProgram({ http, tokenFile, timeoutMs }: ProgramSettings): Promise<RemoteProgram> {
   const address = /^https?:\/\//i.test(http) ? http : `http://${http}`;
   if (!URL.canParse(address))
@@ -45,8 +45,8 @@ export async function openProgram({ http, tokenFile, timeoutMs }: ProgramSetting
 }
 
 /**
- * The program at an address. What fails rejects with `UNREACHABLE`, `TIMEOUT`, `REJECTED` (with the words of the program) or
- * `PROTOCOL_REMOTE` for what is no program of this project.
+ * The program at an address. Failures reject with `UNREACHABLE`, `TIMEOUT`, `REJECTED` (with the program's message), or
+ * `PROTOCOL_REMOTE` if it is not a program of this project.
  */
 export class RemoteProgram {
   readonly url: URL;
@@ -59,20 +59,20 @@ export class RemoteProgram {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Everything it shows. */
+  /** The whole model. */
   async model(stop: AbortSignal): Promise<Model> {
     const response = await this.#ask('api/model', { signal: this.#limit(stop) });
     return this.#modelOf(await this.#read(response.text()));
   }
 
-  /** The body of a dead letter, its frames one after another; nothing if there is no such letter. */
+  /** The body of a dead letter, its frames concatenated; `undefined` if there is no such letter. */
   async deadLetter(id: string, stop: AbortSignal): Promise<Uint8Array | undefined> {
     const path = `api/dead/${encodeURIComponent(id)}`;
     const response = await this.#ask(path, { signal: this.#limit(stop) }, [404]);
     return response.ok ? new Uint8Array(await this.#read(response.arrayBuffer())) : undefined;
   }
 
-  /** Does something to it. Rejects with `REJECTED` and its reason if it cannot. */
+  /** Runs an action. Rejects with `REJECTED` and the reason if it fails. */
   async act(action: Action, stop: AbortSignal): Promise<ActionResult> {
     const headers = { 'content-type': 'application/json' };
     const advice = `; the action may still be under way: look with proj status --http ${this.url.href}`;
@@ -85,7 +85,7 @@ export class RemoteProgram {
     return result.data;
   }
 
-  /** The model, anew every second, until the connection ends: then it rejects as everything here. */
+  /** The model, refreshed every second, until the connection ends; then it rejects like the other calls. */
   async *models(stop: AbortSignal): AsyncGenerator<Model, never, undefined> {
     const silence = new AbortController();
     const listen = (ms: number) => setTimeout(() => silence.abort(this.#isSilent(ms)), ms);
@@ -119,7 +119,7 @@ export class RemoteProgram {
     const authorization = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
     const headers = { ...(request.headers as Record<string, string> | undefined), ...authorization };
     try {
-      // A token must not follow to another address.
+      // A token must not be sent on to another address.
       response = await fetch(new URL(path, this.url), { ...request, headers, redirect: 'error' });
     } catch (error) {
       throw this.#explain(error);
@@ -155,14 +155,14 @@ export class RemoteProgram {
   }
 
   #isForeign(): ProjError {
-    return new ProjError('PROTOCOL_REMOTE', `${this.url.href}: what answers is no program of this project`);
+    return new ProjError('PROTOCOL_REMOTE', `${this.url.href}: this is not a program of this project`);
   }
 
   #isSilent(ms: number, advice = ''): ProjError {
     return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${ms} ms${advice}`);
   }
 
-  /** Aborted by `stop`, or in our words once the time is up. */
+  /** Aborted by `stop`, or with our message once the time is up. */
   #limit(stop: AbortSignal, usualMs = QUESTION_MS, advice?: string): AbortSignal {
     const ms = this.#timeoutMs ?? usualMs;
     const late = new AbortController();
@@ -170,7 +170,7 @@ export class RemoteProgram {
     return AbortSignal.any([stop, late.signal]);
   }
 
-  /** An error of `fetch` in our words; that of `stop` as it is. */
+  /** Replaces an error of `fetch` with our message; keeps that of `stop`. */
   #explain(error: unknown, stop?: AbortSignal): unknown {
     if (error instanceof ProjError || stop?.aborted === true) return error;
     if (!(error instanceof TypeError)) return error;
@@ -188,6 +188,6 @@ async function readToken(file: string): Promise<string> {
   } catch (error) {
     throw refuse(`a readable file (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
   }
-  if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('a file with a token: printable ASCII without blanks');
+  if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('a file with a token: printable ASCII without spaces');
   return token;
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { smallModel } from '../../test/model.js';
 import { TABLES } from './tables.js';
 
-it('counts what is delayed and dead once, for the queue and not for the service of its dead letters', () => {
+it('counts delayed and dead messages once, for the queue and not for the service of its dead letters', () => {
   const model = smallModel();
   const mail = model.services['emqp/mail']!;
   const orders = { ...mail, protocol: 'pzq', name: 'orders', waiting: 900, isPaused: undefined };

@@ -1,36 +1,36 @@
-/** The tables of a program, as `proj status` and `proj top` show them: what is in a row, how it is sorted and found. Pure. */
+/** The tables of a program, as shown by `proj status` and `proj top`: rows, sorting and search. Pure. */
 import { ago, count, duration, failures, rate, searchRows, serverNow, sortRows } from '@proj/dashboard/shared';
 import type { Model, ScheduleRow, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
 import { printable } from './cells.js';
 
-/** How the rows of a table are chosen. */
+/** How to choose the rows of a table. */
 export interface Choice {
-  /** Index of the column, and whether the largest comes first. */
+  /** Index of the column, and whether the largest value comes first. */
   readonly column: number;
   readonly isDescending: boolean;
-  /** Words that a row must have, whatever their case. */
+  /** Words that a row must contain, in upper or lower case. */
   readonly search: string;
 }
 
 /** A heading. */
 export interface Heading {
   readonly heading: string;
-  /** Set flush right; the largest comes first. */
+  /** Right-aligned; the largest value comes first. */
   readonly isFigure: boolean;
 }
 
 /** The rows of a table. */
 export interface Rows {
   readonly total: number;
-  /** Cells of the rows from `first` up to `end`, which is not among them. */
+  /** Cells of the rows from `first` up to, but not including, `end`. */
   readonly cells: (first: number, end: number) => string[][];
 }
 
-/** A table of a model. */
+/** A table of the model. */
 export interface LiveTable {
   readonly title: string;
   readonly columns: readonly Heading[];
-  /** The choice at the start. */
+  /** The initial choice. */
   readonly choice: Choice;
   readonly rows: (model: Model, choice: Choice) => Rows;
 }
@@ -46,9 +46,9 @@ interface Plan<Row> {
   readonly rowsOf: (model: Model) => readonly Row[];
   readonly textOf: (row: Row) => string;
   readonly keyOf: (row: Row) => string;
-  /** Heading of the column that the rows are sorted by at first. */
+  /** Heading of the column by which the rows are sorted at first. */
   readonly sort: string;
-  /** Default: figures from the largest. */
+  /** Default: largest figures first. */
   readonly isAscending?: boolean;
   readonly columns: readonly Column<Row>[];
 }
@@ -107,7 +107,7 @@ const named = {
 
 const isQueue = ({ protocol }: ServiceRow) => protocol === 'pzq' || protocol === 'emqp';
 
-/** A queue: of EventMQ, or the durable one, which also counts what is delayed and dead. */
+/** A queue: of EventMQ, or the durable queue, which also counts delayed and dead messages. */
 interface QueueRow {
   readonly protocol: string;
   readonly name: string;
@@ -121,7 +121,7 @@ interface QueueRow {
   readonly isPaused: boolean;
 }
 
-/** A durable queue that tells no more of itself still has its sizes. */
+/** A durable queue that reports no more about itself still has its sizes. */
 function queuesOf({ services, servers }: Model): QueueRow[] {
   const { delayed = 0, dead = 0, ready = 0, inFlight = 0 } = servers['pzq']?.gauges ?? {};
   const queues = Object.values(services).filter(isQueue);
@@ -248,5 +248,5 @@ const SCHEDULES = table<ScheduleRow>({
   ],
 });
 
-/** The tables, in the order in which they are shown. */
+/** The tables, in display order. */
 export const TABLES = [SERVICES, QUEUES, WORKERS, CLIENTS, SCHEDULES] as const;

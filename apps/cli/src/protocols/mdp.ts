@@ -1,11 +1,11 @@
-/** Majordomo 0.2 and 0.1 in `proj`: how its commands reach a broker, and what they say when none answers. */
+/** Majordomo 0.2 and 0.1 in `proj`: how commands reach a broker, and what they say if none answers. */
 import { processCurve, processTransport } from '@proj/appkit';
 import { isProjError, MdpClient, ProjError } from '@proj/client';
 import type { MdpServicePresence } from '@proj/client/mdp';
 import { finish } from '../question.js';
 import type { Question } from '../question.js';
 
-/** How a broker is reached. */
+/** How to reach a broker. */
 export interface ConnectionSettings {
   readonly connect?: string[] | undefined;
   readonly protocol: 'mdp' | 'mdp01' | 'ppp';
@@ -14,18 +14,18 @@ export interface ConnectionSettings {
   readonly transport: 'zmq' | 'zmtp';
 }
 
-/** What the action of {@link withClient} has at hand. */
+/** What the action of {@link withClient} can use. */
 export interface Conversation {
   readonly client: MdpClient;
-  /** Ends the waiting when the user interrupts. */
+  /** Ends the wait when the user interrupts. */
   readonly stop: AbortSignal;
 }
 
 const BROKERS = ['tcp://127.0.0.1:5555'];
-/** For an answer on a new connection, also of a busy broker. */
+/** Time for an answer on a new connection, even from a busy broker. */
 const DIAGNOSIS_MS = 3000;
 
-/** Asks a service and shows its replies. */
+/** Calls a service and shows its replies. */
 export async function askByMdp(question: Question): Promise<void> {
   const { settings, stop, service = '' } = question;
   await withClient(settings, stop, service, (conversation) => ask(conversation, service, question));
@@ -49,8 +49,8 @@ async function ask({ client, stop }: Conversation, service: string, question: Qu
 }
 
 /**
- * Runs `action` with a client and closes it. When a request found no answer, the error says what can be done about it;
- * `service` is the one that was asked, if it was one.
+ * Runs `action` with a client and closes it. If a request got no answer, the error says what to do about it; `service`
+ * is the service that was called, if any.
  */
 export async function withClient<Result>(
   settings: ConnectionSettings,
@@ -77,11 +77,10 @@ export async function withClient<Result>(
   }
 }
 
-/** What can be done about a service that did not answer, by what the broker says of it. */
+/** Advice for a service that did not answer, depending on what the broker says about it. */
 function advice(presence: MdpServicePresence, service: string | undefined, endpoints: string): string {
   if (presence === 'absent') return `no worker offers it at ${endpoints}: start one, or see 'proj services'`;
-  if (presence === 'available')
-    return `a worker has the service: allow more by --timeout-ms, or see 'proj workers ${service ?? ''}'`;
+  if (presence === 'available') return `a worker offers it: raise --timeout-ms, or see 'proj workers ${service ?? ''}'`;
   const rights = processCurve() === undefined ? '' : ', and may our key ask for it (its --access)';
   return `no broker answers at ${endpoints}: is it running, and is it the one to --connect to${rights}?`;
 }

@@ -1,17 +1,17 @@
-/** NORFAB in `proj`: how its commands reach a broker, and how they show what workers say. */
+/** NORFAB in `proj`: how commands reach a broker, and how they show what workers report. */
 import { processTransport } from '@proj/appkit';
 import { isProjError, NfpClient, ProjError } from '@proj/client';
 import type { NfpJobEvent, NfpJobResult } from '@proj/client/nfp';
 import { lmdbRecords } from '@proj/store';
 import { frameForJson, frameForPeople } from '../render.js';
 
-/** How a broker is reached. */
+/** How to reach a broker. */
 export interface NfpConnection {
   readonly connect: string[];
   readonly dialect?: 'current' | 'legacy';
   readonly timeoutMs: number;
   readonly transport: 'zmq' | 'zmtp';
-  /** A folder for jobs on record. */
+  /** A folder that records jobs. */
   readonly store?: string | undefined;
 }
 
@@ -30,7 +30,9 @@ export async function withNfpClient<Result>(
   return await action(client);
 }
 
-/** The promise's outcome, unless the signal aborts before: then it rejects with the reason, and nobody hears of the outcome. */
+/**
+ * The promise's outcome, unless the signal aborts first: then it rejects with the signal's reason, and the outcome is ignored.
+ */
 export async function unlessStopped<Result>(promise: Promise<Result>, stop: AbortSignal): Promise<Result> {
   promise.catch(() => undefined);
   stop.throwIfAborted();
@@ -48,7 +50,7 @@ export async function unlessStopped<Result>(promise: Promise<Result>, stop: Abor
   }
 }
 
-/** What a worker says, as a line. */
+/** A worker's result as a line. */
 export function lineOfResult(result: NfpJobResult, json: boolean): string {
   const { worker, status, failed, errors, value } = result;
   const returned = result.result instanceof Uint8Array ? frameForJson(result.result) : result.result;
@@ -58,20 +60,20 @@ export function lineOfResult(result: NfpJobResult, json: boolean): string {
   return `${worker}: ${forPeople(result.result ?? wordOf(value))}`;
 }
 
-/** What a worker tells meanwhile, as a line. */
+/** A worker's event as a line. */
 export function lineOfEvent({ worker = '', message, severity, value, body }: NfpJobEvent, json: boolean): string {
   if (json) return JSON.stringify({ event: value ?? body.map(frameForJson) });
   const level = severity === undefined || severity === 'INFO' ? '' : `${severity} `;
   return `${worker}> ${level}${message ?? body.map(frameForPeople).join(' ')}`;
 }
 
-/** 0 when every worker has done it, 3 when one said nothing in time, else 1. */
+/** 0 if every worker succeeded, 3 if one did not answer in time, else 1. */
 export function exitCodeOf(results: readonly NfpJobResult[]): number {
   if (results.some(({ status }) => status === 408)) return 3;
   return results.some(({ failed }) => failed) ? 1 : 0;
 }
 
-/** A JSON value out of a word of the command line. */
+/** Parses a word of the command line as JSON. */
 export function parseJson(option: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -80,7 +82,7 @@ export function parseJson(option: string, text: string): unknown {
   }
 }
 
-/** Says of a broker that does not know the task what it is. */
+/** Adds to the error of a broker that does not know the task which broker this is. */
 export function explainUnknown(error: unknown): never {
   if (!isProjError(error, 'PROTOCOL_REMOTE')) throw error;
   throw new ProjError('REJECTED', `${error.message}; NORFAB's own brokers have no such list`);
@@ -92,7 +94,7 @@ function forPeople(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The state a worker names: PENDING, STARTED, CANCELLED. */
+/** The state that a worker names: PENDING, STARTED, CANCELLED. */
 function wordOf(value: unknown): string | undefined {
   const status = typeof value === 'object' && value !== null ? (value as { status?: unknown }).status : undefined;
   return typeof status === 'string' ? status : undefined;

@@ -6,7 +6,7 @@ import type { Question } from '../question.js';
 
 const QUEUES = ['tcp://127.0.0.1:5556'];
 
-/** Asks whatever workers the queue has and shows the reply. */
+/** Asks any worker of the queue and shows the reply. */
 export async function askByPpp(question: Question): Promise<void> {
   const { connect = QUEUES, timeoutMs, tries, transport } = question.settings;
   await using client = new LazyPirateClient({
@@ -19,8 +19,8 @@ export async function askByPpp(question: Question): Promise<void> {
     finish(question, await client.request(question.body, { signal: question.stop }));
   } catch (error) {
     if (!isProjError(error, 'TIMEOUT')) throw error;
-    // PPP has no question that would tell the three apart.
-    const advice = `no queue at ${connect.join(', ')}, no worker behind it, or one that takes longer than --timeout-ms`;
+    // PPP has no query that would distinguish the three causes.
+    const advice = `there is no queue at ${connect.join(', ')}, it has no worker, or the worker takes longer than --timeout-ms`;
     throw new ProjError('TIMEOUT', `${error.message}; ${advice}`);
   }
 }

@@ -1,6 +1,6 @@
-/** What was typed, as the keys of `proj top`. Pure. */
+/** Turns typed characters into the keys of `proj top`. Pure. */
 
-/** A key with a name of its own, or a character. */
+/** A key with a name, or a character. */
 export type Key =
   | 'up'
   | 'down'
@@ -49,7 +49,7 @@ const CONTROLS: Readonly<Record<string, Key>> = {
 // eslint-disable-next-line no-control-regex -- a terminal sends them
 const KEY = /\x1b(\[[0-9;]*[A-Za-z~]|O[A-Z])|[^]/gu;
 
-/** The keys in what the terminal sent. Keys that mean nothing are left out. */
+/** The keys in the bytes that the terminal sent. Keys without a meaning are left out. */
 export function keysOf(typed: string): Key[] {
   return [...typed.matchAll(KEY)].flatMap(([text, sequence]): Key[] => {
     const key = sequence === undefined ? CONTROLS[text] : SEQUENCES[sequence];

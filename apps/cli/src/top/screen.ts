@@ -1,4 +1,4 @@
-/** The screen of `proj top`: a model, a size and a view in, lines out. Pure. */
+/** The screen of `proj top`: turns a model, a size and a view into lines. Pure. */
 import type { Model } from '@proj/dashboard/shared';
 import { cutTo, fit, printable, widthOf, wrap } from '../http/cells.js';
 import { faultLines, figuresOf, headline } from '../http/overview.js';
@@ -13,7 +13,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** How text may look. */
+/** Text styles. */
 type Look = 'bold' | 'reverse' | 'red' | 'yellow';
 
 const LOOKS: Readonly<Record<Look, string>> = { bold: '1', reverse: '7', red: '31;1', yellow: '33' };
@@ -23,24 +23,24 @@ const GAP = 2;
 const KEYS = [
   ['q', 'quit'],
   ['s', 'sort by the next column'],
-  ['r', 'turn the order round'],
+  ['r', 'reverse the order'],
   ['left, right', 'services, queues, workers, clients, schedules'],
   ['up, down, page up, page down, home, end', 'scroll'],
-  ['/', 'show only rows with these words; Enter keeps them, Escape forgets them'],
-  ['?', 'this help; any key leaves it'],
+  ['/', 'show only rows with these words; Enter keeps the filter, Escape clears it'],
+  ['?', 'this help; any key closes it'],
 ] as const;
 
 /** Draws lines of text. */
 export class Screen {
   readonly #look: (look: Look, text: string) => string;
 
-  /** Without colour, text is still bold or reverse. */
+  /** Without colour, text can still be bold or reverse. */
   constructor(hasColour: boolean) {
     this.#look = (look, text) =>
       hasColour || look === 'bold' || look === 'reverse' ? `\x1b[${LOOKS[look]}m${text}\x1b[0m` : text;
   }
 
-  /** As many lines as the terminal has rows, none wider than it. */
+  /** As many lines as the terminal has rows, none wider than the terminal. */
   draw(model: Model, size: Size, view: View): string[] {
     const { columns, rows } = size;
     if (view.isHelp) return fill(this.#help(columns), rows);
@@ -110,13 +110,13 @@ export class Screen {
 
 const START_CHOICE: Choice = { column: 0, isDescending: false, search: '' };
 
-/** The rows of the table in sight. */
+/** The visible rows of the table. */
 interface Sight extends Extent {
   readonly first: number;
   readonly cells: readonly string[][];
 }
 
-/** How much of the table is in sight: what keys that scroll must know. */
+/** How much of the table is visible, which the scrolling keys must know. */
 export function extentOf(model: Model, size: Size, view: View): Extent {
   const { total, page } = rowsInSight(model, size, view);
   return { total, page };
@@ -144,7 +144,7 @@ function faultsInSight(model: Model, { columns, rows }: Size): string[] {
   return [...lines.slice(0, most - 1), cutTo(`! ${count} faults in all`, columns)];
 }
 
-/** Widths of the columns that have room, from the left; text gives way before figures. */
+/** Widths of the columns that fit, from the left; text columns shrink before figures. */
 function widthsOf(headings: readonly string[], cells: readonly string[][], width: number): number[] {
   const widths = headings.map((heading, index) =>
     Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[index] ?? ''))),

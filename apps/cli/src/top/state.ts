@@ -1,4 +1,4 @@
-/** What the user of `proj top` looks at, and what a key changes in it. Pure. */
+/** What the user of `proj top` sees, and how keys change it. Pure. */
 import { TABLES } from '../http/tables.js';
 import type { Choice } from '../http/tables.js';
 import type { Key } from './keys.js';
@@ -9,22 +9,22 @@ export interface View {
   readonly table: number;
   /** One for each table. */
   readonly choices: readonly Choice[];
-  /** First row in sight. */
+  /** First visible row. */
   readonly first: number;
-  /** Keys are words of the search. */
+  /** Typed keys are words of the filter. */
   readonly isTyping: boolean;
   readonly isHelp: boolean;
-  /** Why there is no connection; nothing while there is one. */
+  /** Why there is no connection; absent while there is one. */
   readonly lost: string | undefined;
 }
 
-/** How many rows the table has, and how many of them are in sight. */
+/** How many rows the table has, and how many of them are visible. */
 export interface Extent {
   readonly total: number;
   readonly page: number;
 }
 
-/** The view at the start. */
+/** The initial view. */
 export const START: View = {
   table: 0,
   choices: TABLES.map(({ choice }) => choice),
@@ -34,12 +34,12 @@ export const START: View = {
   lost: undefined,
 };
 
-/** The choice of the table in sight. */
+/** The choice of the visible table. */
 export function choiceOf({ choices, table }: View): Choice {
   return choices[table] ?? START.choices[0] ?? { column: 0, isDescending: false, search: '' };
 }
 
-/** The view after a key; nothing if the key ends the program. */
+/** The view after a key; `undefined` if the key ends the program. */
 export function press(view: View, key: Key, extent: Extent): View | undefined {
   if (key === 'interrupt') return undefined;
   if (view.isHelp) return { ...view, isHelp: false };
@@ -86,7 +86,7 @@ function type(view: View, character: string): View {
   return choose(view, { search: choiceOf(view).search + character });
 }
 
-/** Other rows begin at the top. */
+/** A different set of rows starts at the top. */
 function choose(view: View, choice: Partial<Choice>): View {
   const choices = view.choices.map((each, index) => (index === view.table ? { ...each, ...choice } : each));
   return { ...view, choices, first: 0 };

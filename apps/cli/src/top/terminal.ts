@@ -1,15 +1,15 @@
-/** The terminal that `proj top` draws in: a screen of its own, keys as they are typed, and everything as before when it ends, however it ends. */
+/** The terminal that `proj top` draws in: its own screen, keys as they are typed, and everything restored at the end, however it ends. */
 import { constants } from 'node:os';
 import type { Size } from './screen.js';
 
-// The alternate screen, without a cursor, and without breaking lines at its edge.
+// The alternate screen, without a cursor and without line wrapping.
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l';
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 
-/** What a terminal tells. */
+/** Events of a terminal. */
 export interface TerminalListener {
   readonly onTyped: (text: string) => void;
-  /** All must be drawn again. */
+  /** Everything must be redrawn. */
   readonly onChanged: () => void;
 }
 
@@ -18,7 +18,7 @@ export function hasTerminal(): boolean {
   return process.stdout.isTTY && process.stdin.isTTY;
 }
 
-/** The terminal of this process while it is drawn in. */
+/** The terminal of this process while the screen is shown. */
 export class DrawnTerminal implements Disposable {
   readonly #listener: TerminalListener;
   #isOpen = false;
@@ -28,7 +28,7 @@ export class DrawnTerminal implements Disposable {
     process.stdin.setEncoding('utf8').on('data', this.#typed);
     process.stdout.on('resize', this.#changed);
     process.on('SIGCONT', this.#continued);
-    // Each way to end: by itself, by a bug, whose message must stay on the screen, and by signals that tell nobody.
+    // Every way to end: normally, by a bug, whose message must stay on the screen, and by signals without other notice.
     process.on('exit', this.#leave);
     process.on('uncaughtExceptionMonitor', this.#leave);
     process.on('SIGHUP', this.#killed);
@@ -36,18 +36,18 @@ export class DrawnTerminal implements Disposable {
     this.#enter();
   }
 
-  /** Characters, as it is now. */
+  /** Its current size in characters. */
   get size(): Size {
-    // Terminals that do not know their size say 0.
+    // Terminals that do not know their size report 0.
     return { columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 };
   }
 
-  /** Shows these lines in place of all others. */
+  /** Replaces all lines on the screen. */
   draw(lines: readonly string[]): void {
     if (this.#isOpen) process.stdout.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
   }
 
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   [Symbol.dispose](): void {
     this.#leave();
     process.stdin.off('data', this.#typed).pause();
@@ -80,7 +80,7 @@ export class DrawnTerminal implements Disposable {
     this.#listener.onChanged();
   };
 
-  /** Whatever stopped it may have used the terminal meanwhile. */
+  /** Another program may have used the terminal while this one was stopped. */
   readonly #continued = (): void => {
     this.#leave();
     this.#enter();

@@ -1,4 +1,4 @@
-/** Handler `sha256`: the digest of what it is given. */
+/** Handler `sha256`: the digest of its input. */
 import { createHash } from 'node:crypto';
 
 /** SHA-256 of the bytes, in lower-case hex. */

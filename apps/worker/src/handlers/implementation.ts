@@ -1,9 +1,9 @@
-/** What a handler is before a protocol serves it. */
+/** A handler, independent of the protocol that serves it. */
 import type { Service, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
 import type { FrameReply, Handler, HandlerContext } from '@proj/worker';
 import type { BodyInput } from '@proj/worker';
 
-/** A request as every protocol has it. */
+/** A request, the same in every protocol. */
 export interface FrameRequest {
   readonly body: readonly Buffer[];
 }
@@ -14,24 +14,24 @@ export interface FrameImplementation {
   readonly handle: Handler<FrameRequest, BodyInput, FrameReply>;
 }
 
-/** Values in, values out, over the words of a typed service. */
+/** Values in, values out, with the schemas of a typed service. */
 export interface TypedImplementation {
   readonly kind: 'typed';
   readonly define: (name: string) => Service;
   readonly handle: (input: never) => unknown;
 }
 
-/** What answers the requests of one service. */
+/** Answers the requests of one service. */
 export type Implementation = FrameImplementation | TypedImplementation;
 
-/** A handler that deals in frames. */
+/** A handler of frames. */
 export function onFrames(
   handle: (body: readonly Buffer[], context: HandlerContext) => FrameReply | Promise<FrameReply>,
 ): FrameImplementation {
   return { kind: 'frames', handle: ({ body }, context) => handle(body, context) };
 }
 
-/** A handler that deals in the values of a typed service. */
+/** A handler of the values of a typed service. */
 export function onValues<S extends Service>(
   define: (name: string) => S,
   handle: (input: ServiceRequest<S>) => ServiceReplyInput<S>,

@@ -23,7 +23,7 @@ describe('findHandler', () => {
     expect(await findHandler('whatever', name)).toBe(await findHandler(name, undefined));
   });
 
-  it('takes a file whose default export is a function, also by a relative path', async () => {
+  it('accepts a file whose default export is a function, also by a relative path', async () => {
     const path = file('export default () => "mine";');
     const found = await findHandler('echo', relative(process.cwd(), path));
     if (found.kind !== 'frames') throw new Error('expected a handler of frames');
@@ -32,16 +32,12 @@ describe('findHandler', () => {
 
   it.each([
     [
-      'no handler for a service of your own',
+      'without a handler for your own service',
       undefined,
       /^--handler missing: no built-in one is called "mine", it must be/,
     ],
-    ['a name that is neither', 'ecko', /^--handler = "ecko": must be one of echo, sha256, .*, or a file that exists$/],
-    [
-      'a file that is not there',
-      '/no/such.mjs',
-      /^--handler = "\/no\/such.mjs": must be one of .* or a file that exists$/,
-    ],
+    ['an unknown name', 'ecko', /^--handler = "ecko": must be one of echo, sha256, .*, or a file that exists$/],
+    ['a missing file', '/no/such.mjs', /^--handler = "\/no\/such.mjs": must be one of .* or a file that exists$/],
   ])('refuses %s', async (_, handler, line) => {
     await expect(findHandler('mine', handler)).rejects.toThrow(line);
     await expect(findHandler('mine', handler)).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
@@ -50,7 +46,7 @@ describe('findHandler', () => {
   it.each([
     ['does not load', 'throw new Error("broken")', /handler.mjs": must be a module that loads \(Error: broken\)$/],
     [
-      'exports nothing by default',
+      'has no default export',
       'export const a = 1',
       /handler.mjs": its default export must be a function, it has none$/,
     ],

@@ -1,4 +1,4 @@
-/** Which handlers there are, and how one is found by its name. */
+/** Which handlers there are, and how to find one by its name. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,8 +26,8 @@ const builtIn: Readonly<Record<string, Implementation>> = {
 export const BUILT_IN: readonly string[] = Object.keys(builtIn);
 
 /**
- * The implementation of `service`: the built-in one or the file that `handler` names, or the built-in one of the service's
- * own name. Rejects with `OPTIONS_INVALID` when there is none.
+ * The implementation of `service`: the built-in handler or the file that `handler` names, or the built-in handler with the
+ * service's name. Rejects with `OPTIONS_INVALID` if there is none.
  */
 export async function findHandler(service: string, handler: string | undefined): Promise<Implementation> {
   const found = builtIn[handler ?? service];

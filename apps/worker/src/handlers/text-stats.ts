@@ -1,13 +1,13 @@
-/** Figures of a text, from its bytes. */
+/** Computes statistics of a text from its bytes. */
 
-/** What `text-stats` answers. */
+/** The answer of `text-stats`. */
 export interface TextStats {
   readonly bytes: number;
-  /** Lines, a last one without line feed included. */
+  /** Lines, including a last one without a line feed. */
   readonly lines: number;
   /** Runs of bytes that are not ASCII white space. */
   readonly words: number;
-  /** Length of the longest line without its line feed, in bytes. */
+  /** Length of the longest line, without its line feed, in bytes. */
   readonly longestLine: number;
 }
 

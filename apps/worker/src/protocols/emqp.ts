@@ -1,4 +1,4 @@
-/** EventMQ in proj-worker: a job manager, whose jobs have names of their own instead of services. */
+/** EventMQ in proj-worker: a job manager, whose jobs have names instead of services. */
 import type { Transport } from '@proj/transport';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
@@ -7,13 +7,13 @@ import type { Protocol } from '../protocol.js';
 
 const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
 
-/** Notes that nobody need read unless something is wrong. */
+/** Notes that matter only when something is wrong. */
 const INFO: ReadonlySet<string> = new Set(['registered', 'left']);
 const WARN: ReadonlySet<string> = new Set([
   ...['lost', 'job-failed', 'job-retried', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped'],
 ]);
 
-/** The part of proj-worker that speaks EventMQ: one job manager for all queues, which the broker may end as well. */
+/** The EventMQ part of proj-worker: one job manager for all queues; the broker may also end it. */
 export const emqp: Protocol = {
   endpoints: ['tcp://127.0.0.1:47290'],
   offers(settings, { transport, log }) {

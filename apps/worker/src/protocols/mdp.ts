@@ -6,7 +6,7 @@ import type { Implementation } from '../handlers/implementation.js';
 import { commonOptions, offersByService } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
-/** The part of proj-worker that speaks Majordomo. */
+/** The Majordomo part of proj-worker. */
 export const mdp: Protocol = {
   endpoints: ['tcp://127.0.0.1:5555'],
   offers(settings, surroundings) {

@@ -1,4 +1,4 @@
-/** NORFAB in proj-worker: tasks in place of handlers, and jobs that outlive the process. */
+/** NORFAB in proj-worker: tasks instead of handlers, and jobs that outlive the process. */
 import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -26,10 +26,10 @@ const builtIn: Tasks = {
   },
 };
 
-/** Refused when the loaded module holds nothing to call. */
+/** Refusal for a loaded module without anything to call. */
 const ALLOWED = `one of echo, ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
 
-/** The part of proj-worker that speaks NFP: one worker for the one service of the settings, which the broker's operator may end as well. */
+/** The NFP part of proj-worker: one worker for the single service of the settings; the broker's operator may also end it. */
 export const nfp: Protocol = {
   endpoints: ['tcp://127.0.0.1:5555'],
   async offers(settings, { transport, log }) {
@@ -84,13 +84,13 @@ function textOf(args: readonly unknown[]): string {
 }
 
 function storeOf(store: string): { readonly store?: RecordStore } {
-  // The worker says by itself that this is gone with the process.
+  // The worker itself reports that these jobs are lost with the process.
   if (store === 'memory:') return {};
   if (store.startsWith('lmdb:') && store.length > 5) return { store: lmdbRecords({ folder: store.slice(5) }) };
   throw new ProjError('OPTIONS_INVALID', `--store = "${store}": must be lmdb:FOLDER or memory:`);
 }
 
-/** What a file sharing worker of NORFAB does. */
+/** The tasks of a NORFAB file sharing worker. */
 function share(folder: string, handler: string | undefined, log: Logger): Readonly<Record<string, NfpTask>> {
   if (handler !== undefined)
     throw new ProjError(
@@ -108,7 +108,7 @@ function share(folder: string, handler: string | undefined, log: Logger): Readon
 
 async function findTasks(handler: string | undefined): Promise<Tasks> {
   if (handler === undefined) return builtIn;
-  // All workers have that one.
+  // All workers have this task.
   if (handler === 'echo') return {};
   const task = builtIn[handler];
   if (task !== undefined) return { [handler]: task };
@@ -134,7 +134,7 @@ function tasksIn(handler: string, exports: object): Tasks {
   return Object.fromEntries(tasks);
 }
 
-/** A handler, or an object with one as `defineNfpTask` makes it. */
+/** A handler, or an object with a handler, as made by `defineNfpTask`. */
 function isTask(value: unknown): boolean {
   return typeof value === 'function' || (typeof value === 'object' && value !== null && 'handler' in value);
 }

@@ -6,7 +6,7 @@ import type { Implementation } from '../handlers/implementation.js';
 import { commonOptions, offersByService } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
-/** The part of proj-worker that speaks PPP, where a service is no more than the choice of its handler. */
+/** The PPP part of proj-worker, where a service only chooses the handler. */
 export const ppp: Protocol = {
   endpoints: ['tcp://127.0.0.1:5557'],
   offers(settings, surroundings) {
