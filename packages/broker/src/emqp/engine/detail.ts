@@ -8,8 +8,8 @@ import type {
 } from '@proj/transport/engine';
 import { elapsedMs, shown } from '@proj/transport/engine';
 import type { Output } from './output.js';
-import type { Job } from './job.js';
-import type { Leaver, Scheduler, Worker } from './peers.js';
+import type { Job } from './jobs/job.js';
+import type { Leaver, Scheduler, Worker } from './peers/peers.js';
 import type { BrokerState } from './state.js';
 import { statsOf } from './stats.js';
 

@@ -3,13 +3,13 @@ import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
 import { Slack } from '../../shared/slack.js';
 import { Rates } from '../../shared/rates.js';
-import { type Job, JobsById } from './job.js';
+import { type Job, JobsById } from './jobs/job.js';
 import type { EmqpBrokerSettings } from '../options.js';
-import { Keeper } from './keeper.js';
-import { Peers, Silenced, type Worker } from './peers.js';
-import { type Queue, Queues } from './queues.js';
-import { Repeats } from './repeats.js';
-import { Assignments } from './schedulers.js';
+import { Keeper } from './guarantee/keeper.js';
+import { Peers, Silenced, type Worker } from './peers/peers.js';
+import { type Queue, Queues } from './jobs/queues.js';
+import { Repeats } from './guarantee/repeats.js';
+import { Assignments } from './peers/schedulers.js';
 
 /** Rules 19 and 20: after this time a worker's processes run, so its slots are known. */
 export const SETTLING_MS = 10_000;

@@ -2,14 +2,14 @@
 import { Errands } from '../../shared/errands.js';
 import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
-import { KnownClients } from './clients.js';
+import { KnownClients } from './peers/clients.js';
 import { Figures } from './figures.js';
-import { Holders } from './holders.js';
-import type { NfpInventory } from './inventory.js';
-import { JobTable } from './job-table.js';
+import { Holders } from './jobs/holders.js';
+import type { NfpInventory } from './management/inventory.js';
+import { JobTable } from './jobs/job-table.js';
 import type { Terms } from './records.js';
-import { Services } from './services.js';
-import { Workers } from './workers.js';
+import { Services } from './peers/services.js';
+import { Workers } from './peers/workers.js';
 
 /** The tables that all policies share. */
 export interface BrokerState {
