@@ -1,9 +1,9 @@
 /** PZQ: what becomes of messages that came back, expired or were given up. Rules 11 and 33 to 36 of docs/protocols/pzq.md. */
-import type { Batch, DeathReason, Removal } from '../store/store.js';
+import type { Batch, DeathReason, Removal } from '../../store/store.js';
 import type { ConsumerSideOwner } from './consumer-side.js';
 import type { Message } from './in-flight.js';
-import type { Request } from './pending-batch.js';
-import type { QueueState } from './state.js';
+import type { Request } from '../producers/pending-batch.js';
+import type { QueueState } from '../state.js';
 
 /** More would leave the safe integers. */
 const MOST_DOUBLINGS = 32;

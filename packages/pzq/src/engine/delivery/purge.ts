@@ -1,8 +1,8 @@
 /** PZQ: an operator removes everything that is ready. Rule 41 of docs/protocols/pzq.md. */
-import type { StoredMessage } from '../store/store.js';
-import { CORRUPT } from './commits.js';
+import type { StoredMessage } from '../../store/store.js';
+import { CORRUPT } from '../producers/commits.js';
 import type { Message } from './in-flight.js';
-import type { QueueState } from './state.js';
+import type { QueueState } from '../state.js';
 
 /** A purge until it is on disk. */
 interface Running {

@@ -2,10 +2,10 @@
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { hexOf, nameOf, setSince, type Timed } from '@proj/transport/engine';
-import type { PzqSettings } from '../options.js';
-import type { StoredMessage } from '../store/store.js';
-import type { PzqOutletName } from './events.js';
-import type { Output } from './output.js';
+import type { PzqSettings } from '../../options.js';
+import type { StoredMessage } from '../../store/store.js';
+import type { PzqOutletName } from '../events.js';
+import type { Output } from '../output.js';
 
 /** A message of the store that is in memory. The body is never copied. */
 export class Message implements Timed {

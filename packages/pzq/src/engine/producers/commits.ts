@@ -3,10 +3,10 @@
  * are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
  */
 import { oncePerMinute } from '@proj/heartbeat';
-import type { PzqSettings } from '../options.js';
-import type { Committed, StoreCounts, StoredMessage } from '../store/store.js';
-import type { PzqStoreFailure } from './events.js';
-import { type Output, type Refusal, storeUnavailable } from './output.js';
+import type { PzqSettings } from '../../options.js';
+import type { Committed, StoreCounts, StoredMessage } from '../../store/store.js';
+import type { PzqStoreFailure } from '../events.js';
+import { type Output, type Refusal, storeUnavailable } from '../output.js';
 import type { PendingBatch, TakenChanges } from './pending-batch.js';
 import { type Entry, isPut, type ProducerSide, type Put } from './producer-side.js';
 

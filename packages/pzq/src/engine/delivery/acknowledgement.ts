@@ -1,11 +1,11 @@
 /** PZQ: what consumers say about messages, by key. Rules 13 to 15 and 37 of docs/protocols/pzq.md. */
 import { decodePzqKey, type PzqFromConsumer, type PzqKey } from '@proj/frames/pzq';
 import type { Peer } from '@proj/transport';
-import type { Committed } from '../store/store.js';
-import type { PzqOutletName } from './events.js';
-import { LEGALITY } from './legality.js';
-import type { TakenChanges } from './pending-batch.js';
-import type { QueueState } from './state.js';
+import type { Committed } from '../../store/store.js';
+import type { PzqOutletName } from '../events.js';
+import { LEGALITY } from '../legality.js';
+import type { TakenChanges } from '../producers/pending-batch.js';
+import type { QueueState } from '../state.js';
 
 /** Acts on the answers of consumers. */
 export class Acknowledgements {

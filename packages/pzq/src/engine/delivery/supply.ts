@@ -1,12 +1,12 @@
 /** PZQ: how messages come from the store to consumers: loads, moments, leases. Rules 10, 20, 30, 32 and 33 of docs/protocols/pzq.md. */
-import type { DueMessages, StoredMessage } from '../store/store.js';
-import { CORRUPT } from './commits.js';
-import type { PzqOutletName, PzqStoreFailure } from './events.js';
+import type { DueMessages, StoredMessage } from '../../store/store.js';
+import { CORRUPT } from '../producers/commits.js';
+import type { PzqOutletName, PzqStoreFailure } from '../events.js';
 import type { Message } from './in-flight.js';
-import { LEGALITY, type Whereabouts } from './legality.js';
+import { LEGALITY, type Whereabouts } from '../legality.js';
 import type { Purge } from './purge.js';
 import { Schedule } from './schedule.js';
-import type { QueueState } from './state.js';
+import type { QueueState } from '../state.js';
 import type { DeadLetters } from './dead-letters.js';
 
 /** Keeps messages in memory, neither too few nor too many, and offers them. */

@@ -1,6 +1,6 @@
 /** PZQ: moments of the wall clock, kept in the store: delays and lifetimes that end. Rules 32 and 33 of docs/protocols/pzq.md. */
 import type { Entropy } from '@proj/transport';
-import type { Output } from './output.js';
+import type { Output } from '../output.js';
 
 /** Moments asked for at a time; few, because bodies come with them. */
 const DUE_MAX = 64;

@@ -1,5 +1,5 @@
 /** PZQ: what the next group commit holds besides new messages: removals, counts, dead letters. Rules 7 and 13 of docs/protocols/pzq.md. */
-import type { Batch, DeathReason, Removal } from '../store/store.js';
+import type { Batch, DeathReason, Removal } from '../../store/store.js';
 
 /** A message to remove: it was in memory, so it exists and has been counted; or only its key is known; or the facade discards it. */
 export interface PendingRemoval extends Removal {

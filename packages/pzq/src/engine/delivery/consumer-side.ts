@@ -6,11 +6,11 @@ import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import type { Entropy, Peer } from '@proj/transport';
 import { setSince } from '@proj/transport/engine';
-import type { PzqSettings } from '../options.js';
-import type { StoredMessage } from '../store/store.js';
-import type { PzqOutletName } from './events.js';
+import type { PzqSettings } from '../../options.js';
+import type { StoredMessage } from '../../store/store.js';
+import type { PzqOutletName } from '../events.js';
 import { Consumers, type InFlight, Message } from './in-flight.js';
-import type { Output } from './output.js';
+import type { Output } from '../output.js';
 
 /** Least time between offers that nobody took, should the socket not have waited itself. */
 const OFFER_SPACING_MS = 50;

@@ -2,8 +2,8 @@
  * PZQ: the leases of a store that several servers share. Messages are taken in small batches, only as fast as consumers take them; what
  * nobody takes here goes back at once, for a server whose consumers are idle. Rule 30 of docs/protocols/pzq.md.
  */
-import type { PzqSettings } from '../options.js';
-import type { Output } from './output.js';
+import type { PzqSettings } from '../../options.js';
+import type { Output } from '../output.js';
 
 /** How long a taken message may wait for its offer. */
 const HOLD_MS = 1000;

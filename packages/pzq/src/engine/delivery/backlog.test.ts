@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { InFlight } from './in-flight.js';
 import { ConsumerSide } from './consumer-side.js';
-import { Output } from './output.js';
+import { Output } from '../output.js';
 import { Backlog } from './backlog.js';
-import type { StoredMessage } from '../store/store.js';
+import type { StoredMessage } from '../../store/store.js';
 
 const message = (seq: number): StoredMessage => ({
   seq,

@@ -5,9 +5,9 @@
 import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
-import type { PzqSettings } from '../options.js';
-import type { NewMessage, StoreCounts } from '../store/store.js';
-import { invalidHeader, type Output, type Refusal, REFUSALS } from './output.js';
+import type { PzqSettings } from '../../options.js';
+import type { NewMessage, StoreCounts } from '../../store/store.js';
+import { invalidHeader, type Output, type Refusal, REFUSALS } from '../output.js';
 
 /** A producer waiting for answers; others are not remembered. */
 interface Producer {

@@ -2,10 +2,10 @@
  * PZQ: messages that only the store has, and how they are loaded. Up to the cursor everything that is ready is in memory; the rest
  * is on disk only, so a long queue costs the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
-import type { PzqSettings } from '../options.js';
-import type { StoredMessage } from '../store/store.js';
+import type { PzqSettings } from '../../options.js';
+import type { StoredMessage } from '../../store/store.js';
 import type { ConsumerSide } from './consumer-side.js';
-import type { Output } from './output.js';
+import type { Output } from '../output.js';
 
 /** Loaded at a time: while a store reads that much, the process does nothing else. */
 const LOAD_MAX = 1024;
