@@ -1,6 +1,6 @@
 /** The greeting of 37/ZMTP, "Formal Grammar": 64 bytes that announce version and security mechanism. */
 import { bytesOf, latin1 } from './bytes.js';
-import type { Failure } from './failure.js';
+import type { Failure } from '../failure.js';
 
 /** Length of a greeting. */
 export const GREETING_BYTES = 64;

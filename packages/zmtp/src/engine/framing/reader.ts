@@ -1,9 +1,9 @@
 /** Assembles the frames of a connection into messages and commands: 37/ZMTP, "Framing", with the limits it leaves to us. */
 import type { Allocate, Reuse } from './bytes.js';
-import type { Failure, FailureCode } from './failure.js';
+import type { Failure, FailureCode } from '../failure.js';
 import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
-import { SEALED_COMMAND, SEALED_MORE } from './mechanism.js';
-import type { Cipher, OpeningFrame } from './mechanism.js';
+import { SEALED_COMMAND, SEALED_MORE } from '../mechanisms/mechanism.js';
+import type { Cipher, OpeningFrame } from '../mechanisms/mechanism.js';
 
 /** What a reader accepts. */
 export interface ReaderLimits {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nodePrimitives, pairOf } from '../primitives.js';
-import { newKeys } from '../test/keys.js';
+import { nodePrimitives, pairOf } from '../../primitives.js';
+import { newKeys } from '../../test/keys.js';
 import { curve } from './curve.js';
 import type { Mechanism, Step } from './mechanism.js';
 import { SCRATCH_BYTES, TAG_BYTES } from './primitives.js';

@@ -1,7 +1,7 @@
 /** Both sides of the handshake of 26/CURVEZMQ: HELLO, WELCOME, INITIATE, READY. */
-import { bytesOf, concat } from './bytes.js';
-import type { Allocate } from './bytes.js';
-import { encodeCommand, encodeError } from './commands.js';
+import { bytesOf, concat } from '../framing/bytes.js';
+import type { Allocate } from '../framing/bytes.js';
+import { encodeCommand, encodeError } from '../framing/commands.js';
 import { CurveCipher, Nonces, PeerNonces } from './curve-cipher.js';
 import { broken, inOrder, REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';

@@ -1,7 +1,7 @@
 /** Traffic of 26/CURVEZMQ: each frame becomes a MESSAGE command, sealed with the connection's key and a growing nonce. */
-import type { Allocate } from './bytes.js';
-import { bytesOf } from './bytes.js';
-import { LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
+import type { Allocate } from '../framing/bytes.js';
+import { bytesOf } from '../framing/bytes.js';
+import { LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from '../framing/flags.js';
 import type { Cipher, OpeningFrame, SealingFrame } from './mechanism.js';
 import { BLOCK_BYTES, NONCE_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
 import type { Primitives, SlicedBox } from './primitives.js';

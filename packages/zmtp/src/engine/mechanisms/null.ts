@@ -1,5 +1,5 @@
 /** The NULL mechanism of 37/ZMTP: both sides send READY at once, without authentication. */
-import { encodeCommand } from './commands.js';
+import { encodeCommand } from '../framing/commands.js';
 import { inOrder } from './mechanism.js';
 import type { Security } from './mechanism.js';
 

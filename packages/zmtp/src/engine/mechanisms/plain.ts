@@ -1,7 +1,7 @@
 /** The PLAIN mechanism of 24/ZMTP-PLAIN: the client sends a name and password in clear text. */
-import { bytesOf, concat, latin1 } from './bytes.js';
-import { encodeCommand, encodeError } from './commands.js';
-import { SHORT_MAX } from './flags.js';
+import { bytesOf, concat, latin1 } from '../framing/bytes.js';
+import { encodeCommand, encodeError } from '../framing/commands.js';
+import { SHORT_MAX } from '../framing/flags.js';
 import { broken, inOrder, REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 

@@ -1,8 +1,8 @@
 /** Seals the messages of an encrypted connection in slices: 26/CURVEZMQ, "MESSAGE". */
-import type { Allocate } from './bytes.js';
+import type { Allocate } from '../framing/bytes.js';
 import { SEALED_MORE } from './mechanism.js';
 import type { Cipher, SealingFrame } from './mechanism.js';
-import { REFERENCE_BYTES } from './writer.js';
+import { REFERENCE_BYTES } from '../framing/writer.js';
 
 /** Shorter frames are sealed at once. */
 const LONG_BYTES = 2 ** 16;

@@ -1,8 +1,8 @@
 /** Compares our CURVE with libsodium's, byte for byte. A mistake that both our sides share would show here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { nodePrimitives, pairOf } from '../primitives.js';
-import { EngineRecorder, SETTINGS, toHex } from '../test/recorder.js';
+import { nodePrimitives, pairOf } from '../../primitives.js';
+import { EngineRecorder, SETTINGS, toHex } from '../../test/recorder.js';
 import { curve } from './curve.js';
 import type { CurveSettings } from './curve.js';
 
@@ -11,7 +11,7 @@ type Vectors = Readonly<Record<'client' | 'server' | 'clientTransient' | 'server
   Readonly<Record<'cookie' | 'welcomeNonce' | 'vouchNonce' | 'hello' | 'welcome' | 'initiate' | 'ready', string>> &
   Readonly<Record<'clientMessage' | 'serverMessage', string>>;
 
-const VECTORS = JSON.parse(readFileSync(new URL('../../vectors/curve.json', import.meta.url), 'utf8')) as Vectors;
+const VECTORS = JSON.parse(readFileSync(new URL('../../../vectors/curve.json', import.meta.url), 'utf8')) as Vectors;
 const BODY = [Buffer.from('hello'), Buffer.from(Array.from({ length: 300 }, (_, index) => index % 251))];
 const SIZES = { maxMessageBytes: 1_000, maxFrameBytes: 2_000 };
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { nodePrimitives, pairOf } from '../primitives.js';
-import { newKeys } from '../test/keys.js';
-import { fromHex, LIBZMQ, EngineRecorder, toHex } from '../test/recorder.js';
-import type { ConnectionSettings } from './events.js';
+import { nodePrimitives, pairOf } from '../../primitives.js';
+import { newKeys } from '../../test/keys.js';
+import { fromHex, LIBZMQ, EngineRecorder, toHex } from '../../test/recorder.js';
+import type { ConnectionSettings } from '../events.js';
 import { PeerNonces } from './curve-cipher.js';
 import { curve } from './curve.js';
-import { READ_MAX_BYTES } from './reader.js';
+import { READ_MAX_BYTES } from '../framing/reader.js';
 
 const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
 const CLIENT = newKeys();

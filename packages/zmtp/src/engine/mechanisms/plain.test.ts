@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EngineRecorder } from '../test/recorder.js';
+import { EngineRecorder } from '../../test/recorder.js';
 import { plain } from './plain.js';
 
 const GREETING = (asServer: string) =>

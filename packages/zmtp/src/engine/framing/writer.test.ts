@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromHex, LIBZMQ, toHex } from '../test/recorder.js';
+import { fromHex, LIBZMQ, toHex } from '../../test/recorder.js';
 import { encodeMessages } from './writer.js';
 
 const allocate = (bytes: number) => new Uint8Array(bytes);

@@ -1,7 +1,7 @@
 /** Security mechanisms: what the connection needs of a handshake, for NULL, PLAIN and CURVE. 37/ZMTP, "Security Mechanisms". */
-import type { Failure } from './failure.js';
-import { HANDSHAKE } from './legality.js';
-import type { HandshakeCommand, HandshakeState } from './legality.js';
+import type { Failure } from '../failure.js';
+import { HANDSHAKE } from '../legality.js';
+import type { HandshakeCommand, HandshakeState } from '../legality.js';
 
 /** The result of one handshake command. `say` is always sent first. */
 export interface Step {
