@@ -1,9 +1,9 @@
 /** NFP worker: what follows when a change of a job is durable, or will not be; and how long results are kept. Worker rules 4, 8, 11 and 13 of docs/protocols/nfp.md. */
 import { FINAL_STATUS } from './bodies.js';
-import type { NfpFinalState, NfpIncomingCall, NfpOutput } from './events.js';
+import type { NfpFinalState, NfpIncomingCall, NfpOutput } from '../events.js';
 import type { Lifecycle, LifecycleParts } from './lifecycle.js';
-import type { NfpJob, NfpJobs } from './state.js';
-import type { JobWrites, Write } from './records.js';
+import type { NfpJob, NfpJobs } from '../state.js';
+import type { JobWrites, Write } from '../records.js';
 
 /** Finished jobs removed in one commit, and the time between two such commits. */
 const SWEEP_MAX = 1000;

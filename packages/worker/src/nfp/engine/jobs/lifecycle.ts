@@ -11,11 +11,11 @@ import type {
   NfpWorkerLeaveReason,
   NfpWorkerSessionOptions,
   NfpOutput,
-} from './events.js';
-import type { Restart } from './management.js';
-import { NfpJob } from './state.js';
-import type { NfpJobs, Slots } from './state.js';
-import type { JobWrites } from './records.js';
+} from '../events.js';
+import type { Restart } from '../management.js';
+import { NfpJob } from '../state.js';
+import type { NfpJobs, Slots } from '../state.js';
+import type { JobWrites } from '../records.js';
 
 /** What a {@link Lifecycle} works with. */
 export interface LifecycleParts {

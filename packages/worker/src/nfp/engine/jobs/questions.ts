@@ -2,8 +2,8 @@
 import { decodeNfpDispatch, decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientAnswer } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
-import type { BrokerConversation } from './connection.js';
-import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, NfpOutput } from './events.js';
+import type { BrokerConversation } from '../connection.js';
+import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, NfpOutput } from '../events.js';
 
 /** Questions without an answer; more are refused. */
 const OPEN_MAX = 1000;

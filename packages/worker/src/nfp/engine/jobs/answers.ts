@@ -5,7 +5,7 @@ import type { NfpAnswer, NfpBody } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import { eventBody, statusBody } from './bodies.js';
 import type { NfpEventText, NfpSpeaker } from './bodies.js';
-import type { BrokerConversation } from './connection.js';
+import type { BrokerConversation } from '../connection.js';
 import type {
   NfpIncomingCall,
   NfpInputOutcome,
@@ -14,8 +14,8 @@ import type {
   NfpReplyTo,
   NfpWorkerSessionOptions,
   NfpOutput,
-} from './events.js';
-import type { NfpJob } from './state.js';
+} from '../events.js';
+import type { NfpJob } from '../state.js';
 
 /** Events kept with a result. */
 const LOG_MAX = 100;

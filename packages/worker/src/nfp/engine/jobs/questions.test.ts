@@ -1,6 +1,6 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { JobSessionRig } from '../../../test/nfp/session-rig.js';
+import { JobSessionRig } from '../../../../test/nfp/session-rig.js';
 
 const NO = {
   workers: null,

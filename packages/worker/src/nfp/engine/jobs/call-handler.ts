@@ -3,14 +3,14 @@ import { totalBytes } from '@proj/frames';
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody } from '@proj/frames/nfp';
 import { addressOf } from './answers.js';
-import type { NfpCallBody, NfpIncomingCall } from './events.js';
-import { LEGALITY, standingOf } from './legality.js';
+import type { NfpCallBody, NfpIncomingCall } from '../events.js';
+import { LEGALITY, standingOf } from '../legality.js';
 import type { Lifecycle, LifecycleParts } from './lifecycle.js';
-import type { Management } from './management.js';
-import { jobKeys } from './records.js';
-import type { ResultReads } from './records.js';
+import type { Management } from '../management.js';
+import { jobKeys } from '../records.js';
+import type { ResultReads } from '../records.js';
 import type { Retention } from './settlement.js';
-import type { NfpJob } from './state.js';
+import type { NfpJob } from '../state.js';
 
 /** Calls about a job that may wait for a change of it to be durable; bytes of all that wait, besides the first. */
 const PARKED_MAX = 16;
