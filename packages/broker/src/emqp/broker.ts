@@ -40,7 +40,7 @@ import { emqpBrokerOptions } from './options.js';
 import type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './options.js';
 import { bodyKey, readRecord, RECORDS_PREFIX } from './engine/guarantee/records.js';
 import type { EmqpKeptJob } from './engine/guarantee/records.js';
-import type { EmqpBrokerStats } from './engine/stats.js';
+import type { EmqpBrokerStats } from './engine/state.js';
 
 /** Events of an {@link EmqpBroker}. */
 export interface EmqpBrokerEvents {

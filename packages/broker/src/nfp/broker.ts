@@ -29,12 +29,11 @@ import type {
 import { NfpBrokerEngine } from './engine/engine.js';
 import { answerFileRequest } from './file-service.js';
 import type { NfpInventory } from './engine/management/inventory.js';
-import type { NfpBrokerAbout, NfpMechanism } from './engine/management/mmi.js';
+import { type NfpBrokerAbout, type NfpMechanism, Traffic } from './engine/management/mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import { isManager, publisherPlans, socketPlans, withoutMark } from './socket-plans.js';
-import type { NfpBrokerStats } from './engine/stats.js';
-import { Traffic } from './engine/management/traffic.js';
+import type { NfpBrokerStats } from './engine/state.js';
 
 /** Events that `get_logs` tells of. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;

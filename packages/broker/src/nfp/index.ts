@@ -18,6 +18,5 @@ export type {
   NfpWorkerReadyNotice,
 } from './engine/events.js';
 export type { NfpInventory, NfpInventoryEntry } from './engine/management/inventory.js';
-export type { NfpBrokerAbout, NfpMechanism } from './engine/management/mmi.js';
-export type { NfpBrokerStats, NfpServiceStats } from './engine/stats.js';
-export type { NfpTraffic } from './engine/management/traffic.js';
+export type { NfpBrokerAbout, NfpMechanism, NfpTraffic } from './engine/management/mmi.js';
+export type { NfpBrokerStats, NfpServiceStats } from './engine/state.js';

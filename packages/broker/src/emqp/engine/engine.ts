@@ -42,8 +42,7 @@ import { type PortParty, Registration } from './peers/registration.js';
 import { Results } from './jobs/results.js';
 import { routeScheduling } from './peers/schedulers.js';
 import { Shutdown } from './peers/shutdown.js';
-import { type BrokerState, newBrokerState } from './state.js';
-import { type EmqpBrokerStats, statsOf } from './stats.js';
+import { type BrokerState, type EmqpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** Rule 33: a peer needs the right to `request` this name to ask about the broker or to stop it. */
 const ADMIN_NAME = 'admin';

@@ -41,8 +41,7 @@ import { OwnServices } from './management/own-services.js';
 import type { Worker } from './records.js';
 import { Recovery } from './jobs/recovery.js';
 import { Registration } from './peers/registration.js';
-import { type BrokerState, newBrokerState } from './state.js';
-import { type NfpBrokerStats, statsOf } from './stats.js';
+import { type BrokerState, newBrokerState, type NfpBrokerStats, statsOf } from './state.js';
 import { Waiting } from './jobs/waiting.js';
 
 /** Rule 16: what a registered worker may get wrong and stay, since a newer release may know more commands than we do. */

@@ -1,7 +1,8 @@
-/** NFP broker: everything it remembers between two steps. */
+/** NFP broker: everything it remembers between two steps, and the snapshot that users see. */
 import { Errands } from '../../shared/errands.js';
 import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
+import { copyCounters, type NfpBrokerCounters } from './counters.js';
 import { KnownClients } from './peers/clients.js';
 import { Figures } from './figures.js';
 import { Holders } from './jobs/holders.js';
@@ -47,5 +48,48 @@ export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
     terms: new Map(),
     inventory: settings.inventory,
     figures,
+  };
+}
+
+/** One service now. */
+export interface NfpServiceStats {
+  readonly name: string;
+  readonly workers: number;
+  /** POSTs that wait for it. */
+  readonly waiting: number;
+}
+
+/** A snapshot. Plain data; nothing in it changes afterwards. */
+export interface NfpBrokerStats {
+  readonly counters: Readonly<NfpBrokerCounters>;
+  readonly services: readonly NfpServiceStats[];
+  readonly workers: number;
+  /** Clients remembered. */
+  readonly clients: number;
+  /** Jobs remembered, done or not. */
+  readonly jobs: number;
+  /** POSTs that wait for a service or a worker. */
+  readonly waiting: number;
+  /** Kept bodies, as `requestQueueMaxBytes` counts them. */
+  readonly keptBytes: number;
+}
+
+/** Takes the snapshot. */
+export function statsOf(
+  { workers, services, clients, jobs }: BrokerState,
+  counters: NfpBrokerCounters,
+): NfpBrokerStats {
+  return {
+    counters: copyCounters(counters),
+    services: Array.from(services.values(), ({ name, workers: members, queue }) => ({
+      name,
+      workers: members.size,
+      waiting: queue.size,
+    })),
+    workers: workers.size,
+    clients: clients.size,
+    jobs: jobs.size,
+    waiting: jobs.waiting,
+    keptBytes: jobs.bodies.bytes,
   };
 }

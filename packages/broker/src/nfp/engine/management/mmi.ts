@@ -1,4 +1,5 @@
 /** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Read-only. */
+import { totalBytes } from '@proj/frames';
 import type { NfpLogBook, NfpLogFilter, NfpTask } from '@proj/frames/nfp';
 import type { MemoryStats } from '@proj/transport';
 import { list } from '../../../shared/listings.js';
@@ -8,10 +9,35 @@ import { outlineOf } from './inventory.js';
 import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Service, Worker } from '../records.js';
-import type { NfpTraffic } from './traffic.js';
 
 /** Security mechanism of a ZMTP connection. */
 export type NfpMechanism = 'NULL' | 'CURVE';
+
+/** What the broker's ROUTERs have received and sent: running totals; bytes of all frames except the routing id. */
+export interface NfpTraffic {
+  readonly messagesIn: number;
+  readonly bytesIn: number;
+  readonly messagesOut: number;
+  readonly bytesOut: number;
+}
+
+/** Counts messages as they pass. */
+export class Traffic implements NfpTraffic {
+  messagesIn = 0;
+  bytesIn = 0;
+  messagesOut = 0;
+  bytesOut = 0;
+
+  received(frames: readonly Uint8Array[]): void {
+    this.messagesIn++;
+    this.bytesIn += totalBytes(frames);
+  }
+
+  sent(frames: readonly Uint8Array[]): void {
+    this.messagesOut++;
+    this.bytesOut += totalBytes(frames);
+  }
+}
 
 /** What the engine cannot know but is asked about the broker. */
 export interface NfpBrokerAbout {
