@@ -3,6 +3,8 @@
  * in the middle differs between runs. `{ requests, inFlight }` arrives on the IPC channel, and the result is sent back.
  */
 import { Context, Dealer } from 'zeromq';
+import { CONTESTS } from './contests/index.js';
+import type { Protocol } from './contests/index.js';
 import type { Endpoints } from './process-under-test.js';
 
 /** The result of one request to the load process. */
@@ -14,9 +16,6 @@ export interface LoadRun {
   readonly cpuMicros: number;
 }
 
-/** Protocols that the load can speak. */
-export type Protocol = 'emqp' | 'mdp' | 'nfp' | 'ppp';
-
 /** What a load process gets on its command line, as JSON. */
 export interface LoadPlan {
   readonly protocol: Protocol;
@@ -27,87 +26,11 @@ export interface LoadPlan {
   readonly resultBytes: number | undefined;
 }
 
-/** What peers of a protocol send. */
-interface Dialect {
-  readonly ready: Buffer[];
-  readonly heartbeat: Buffer[];
-  readonly heartbeatMs: number;
-  request(body: Buffer): Buffer[];
-  /** The body in the last message that a client gets for a request; `undefined` for earlier messages. */
-  answer(frames: Buffer[]): Buffer | undefined;
-  /**
-   * The messages with which a worker answers a message from the middle: none for anything but a request, or for the message
-   * that starts its work.
-   */
-  replies(frames: Buffer[]): readonly Buffer[][];
-}
-
 const plan = JSON.parse(process.argv[2] ?? '{}') as LoadPlan;
 const context = new Context({ maxSockets: plan.workers + 64, blocky: false });
 const sockets: Dealer[] = [];
 
-const mdp = { client: Buffer.from('MDPC02'), worker: Buffer.from('MDPW02'), service: Buffer.from('echo') };
-let jobs = 0;
-const nfp = {
-  empty: Buffer.alloc(0),
-  client: Buffer.from('NFPC01'),
-  worker: Buffer.from('NFPW01'),
-  post: Buffer.from('0x04'),
-  response: Buffer.from('0x05'),
-  service: Buffer.from('echo'),
-  any: Buffer.from('any'),
-  accepted: Buffer.from('201'),
-  uuid: () => Buffer.from((jobs++).toString(16).padStart(32, '0')),
-};
-const emqp = {
-  opening: (command: string, id = emqpId()) => [Buffer.alloc(0), Buffer.from('eMQP/1.0'), Buffer.from(command), id],
-  queue: Buffer.from('default'),
-  headers: Buffer.from('reply-requested'),
-};
-const dialects: Record<Protocol, Dialect> = {
-  emqp: {
-    ready: [...emqp.opening('INFORM'), Buffer.from('[[10, "default"]]'), Buffer.from('worker')],
-    heartbeat: [...emqp.opening('HEARTBEAT'), Buffer.from('1795199684.5464654')],
-    heartbeatMs: 3000,
-    request: (body) => [...emqp.opening('REQUEST'), emqp.queue, emqp.headers, body],
-    // The acceptance by the broker, and the result.
-    answer: (frames) => (frames.length > 5 ? frames[4] : undefined),
-    replies: ([, , command, id, , , body]) => {
-      if (String(command) === 'ACK') return [emqp.opening('READY')];
-      if (String(command) !== 'REQUEST') return [];
-      return [[...emqp.opening('REPLY'), body, id] as Buffer[], emqp.opening('READY')];
-    },
-  },
-  mdp: {
-    ready: [mdp.worker, Buffer.from([1]), mdp.service],
-    heartbeat: [mdp.worker, Buffer.from([5])],
-    heartbeatMs: 2500,
-    request: (body) => [mdp.client, Buffer.from([1]), mdp.service, body],
-    answer: (frames) => frames[3],
-    replies: (frames) => (frames.length < 5 ? [] : [[mdp.worker, Buffer.from([4]), ...frames.slice(2)]]),
-  },
-  nfp: {
-    ready: [nfp.empty, nfp.worker, Buffer.from('0x01'), nfp.service],
-    heartbeat: [nfp.empty, nfp.worker, Buffer.from('0x02'), nfp.service],
-    heartbeatMs: 2500,
-    request: (body) => [nfp.empty, nfp.client, nfp.post, nfp.service, nfp.any, nfp.uuid(), body],
-    // The broker reports which worker it has asked, and the worker that it has accepted.
-    answer: (frames) => (frames[5]?.equals(nfp.accepted) === true ? frames[6] : undefined),
-    replies: ([empty, , command, client, , uuid, body]) =>
-      command?.equals(nfp.post) === true
-        ? [[empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, resultOf(body as Buffer)] as Buffer[]]
-        : [],
-  },
-  ppp: {
-    ready: [Buffer.from([1])],
-    heartbeat: [Buffer.from([2])],
-    heartbeatMs: 1000,
-    request: (body) => [Buffer.alloc(0), body],
-    answer: (frames) => frames[1],
-    replies: (frames) => (frames.length < 3 ? [] : [frames]),
-  },
-};
-const dialect = dialects[plan.protocol];
+const { dialect } = CONTESTS[plan.protocol];
 /** By number of those in flight: they may be on their way out when the next answer is made. */
 const results = new Map<number, Buffer>();
 
@@ -122,10 +45,6 @@ function resultOf(body: Buffer): Buffer {
     results.set(slot, result);
   }
   return result;
-}
-
-function emqpId(): Buffer {
-  return Buffer.from(`00000000-0000-4000-8000-${(jobs++).toString(16).padStart(12, '0')}`);
 }
 
 function dealer(endpoint: string): Dealer {
@@ -145,7 +64,7 @@ async function work(): Promise<void> {
   const send = (frames: Buffer[]): Promise<void> => (sending = sending.then(() => socket.send(frames)));
   const heartbeat = setInterval(() => void send(dialect.heartbeat), dialect.heartbeatMs);
   for await (const frames of socket as AsyncIterable<Buffer[]>) {
-    for (const reply of dialect.replies(frames)) await send(reply);
+    for (const reply of dialect.replies(frames, resultOf)) await send(reply);
   }
   clearInterval(heartbeat);
 }

@@ -1,10 +1,11 @@
 /** Our process in the middle of raw sockets, compared with a bare loop that only forwards. */
-import type { Protocol } from './load.js';
+import { CONTESTS } from './contests/index.js';
+import type { Protocol } from './contests/index.js';
 import { BenchRig } from './rig.js';
 import type { Middle } from './rig.js';
 import { ratio, reportTable, sideBySide } from './samples.js';
 import type { Sample, Samples } from './samples.js';
-import type { Finding, Report } from './statistics.js';
+import type { Report } from './statistics.js';
 
 const ROUNDS = 5;
 const REQUESTS = 20_000;
@@ -12,22 +13,6 @@ const IN_FLIGHT = 200;
 const WORKERS = 64;
 const BODY_BYTES = 64;
 const BARE = 'bare loop on zeromq.js';
-
-/** Our process in the middle, and the bare loop it is compared with. */
-export interface Contest {
-  readonly protocol: Protocol;
-  readonly name: string;
-  readonly ours: Middle;
-  readonly bare: Middle;
-}
-
-/** By protocol. */
-export const CONTESTS: Readonly<Record<Protocol, Contest>> = {
-  emqp: { protocol: 'emqp', name: 'EMQP broker', ours: 'emqp-broker', bare: 'bare-emqp' },
-  mdp: { protocol: 'mdp', name: 'MDP broker', ours: 'mdp-broker', bare: 'bare-mdp' },
-  nfp: { protocol: 'nfp', name: 'NFP broker', ours: 'nfp-broker', bare: 'bare-nfp' },
-  ppp: { protocol: 'ppp', name: 'PPP queue', ours: 'ppp-queue', bare: 'bare-ppp' },
-};
 
 /** Load for the processes in the middle. */
 export interface Load {
@@ -67,7 +52,8 @@ async function measureSet(middles: ReadonlyMap<string, Middle>, load: Load): Pro
   return samples;
 }
 
-function compare({ protocol, name, ours, bare }: Contest, workers: number): Promise<Samples> {
+function compare(protocol: Protocol, workers: number): Promise<Samples> {
+  const { name, ours, bare } = CONTESTS[protocol];
   const middles = new Map([
     [name, ours],
     [BARE, bare],
@@ -76,19 +62,20 @@ function compare({ protocol, name, ours, bare }: Contest, workers: number): Prom
 }
 
 /** The cost of a request in our process, over the bare loop. */
-export async function measureContest(contest: Contest, report: Report, limit?: Finding['limit']): Promise<void> {
-  const { name } = contest;
-  const samples = await compare(contest, WORKERS);
+export async function measureContest(protocol: Protocol, report: Report): Promise<void> {
+  const { name, atMost } = CONTESTS[protocol];
+  const samples = await compare(protocol, WORKERS);
   reportTable(`${name} on zeromq.js, ${WORKERS} workers, ${IN_FLIGHT} in flight`, samples, report);
   const measured = ratio(samples, name, BARE, brokerCpu) ?? Number.NaN;
-  report({ what: `${name} over bare loop: CPU per request`, measured, unit: 'x', ...(limit && { limit }) });
+  report({ what: `${name} over bare loop: CPU per request`, measured, unit: 'x', limit: { atMost } });
 }
 
 /** The cost with more workers. */
-export async function measureGrowth(contest: Contest, report: Report): Promise<void> {
+export async function measureGrowth(protocol: Protocol, report: Report): Promise<void> {
+  const { name } = CONTESTS[protocol];
   const over = async (workers: number): Promise<number> => {
-    const measured = ratio(await compare(contest, workers), contest.name, BARE, brokerCpu) ?? Number.NaN;
-    const what = `${contest.name} over bare loop, ${workers.toLocaleString('en')} workers`;
+    const measured = ratio(await compare(protocol, workers), name, BARE, brokerCpu) ?? Number.NaN;
+    const what = `${name} over bare loop, ${workers.toLocaleString('en')} workers`;
     report({ what, measured, unit: 'x' });
     return measured;
   };

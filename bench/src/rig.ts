@@ -2,7 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, nextMessage, startChild } from './children.js';
-import type { LoadPlan, LoadRun, Protocol } from './load.js';
+import type { Protocol } from './contests/index.js';
+import type { LoadPlan, LoadRun } from './load.js';
 import type { Sample } from './samples.js';
 import { latencyOf } from './statistics.js';
 import { ProcessUnderTest } from './process-under-test.js';

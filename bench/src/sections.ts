@@ -1,10 +1,12 @@
 /** The sections, by name. */
 import { measureBrokers } from './brokers.js';
 import { measureChains } from './chain/measure.js';
+import { CONTESTS } from './contests/index.js';
+import type { Protocol } from './contests/index.js';
 import { measureEmqpRates } from './emqp-rates.js';
 import { measureIdle } from './idle.js';
 import { measureMdpEngine } from './mdp-engine.js';
-import { CONTESTS, measureContest, measureGrowth } from './middle.js';
+import { measureContest, measureGrowth } from './middle.js';
 import { measureNfpBroadcasts } from './nfp-engine.js';
 import { measureNfpResults } from './nfp-results.js';
 import { measureObserve } from './observe.js';
@@ -28,6 +30,10 @@ export type Draw = (file: string, svg: string) => void;
 /** Measures and reports. */
 export type Section = (report: Report, skip: Skip, draw: Draw) => Promise<void>;
 
+const contests = Object.fromEntries(
+  Object.keys(CONTESTS).map((name): [string, Section] => [name, (report) => measureContest(name as Protocol, report)]),
+);
+
 /** By name, in the order in which they are measured. */
 export const SECTIONS: Readonly<Record<string, Section>> = {
   broker: measureBrokers,
@@ -45,21 +51,21 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   },
   idle: measureIdle,
   observe: measureObserve,
+  ...contests,
   mdp: async (report) => {
     measureMdpEngine(report);
-    await measureContest(CONTESTS.mdp, report, { atMost: 1.25 });
-    await measureGrowth(CONTESTS.mdp, report);
+    await measureContest('mdp', report);
+    await measureGrowth('mdp', report);
   },
   emqp: async (report) => {
     await measureEmqpRates(report);
-    await measureContest(CONTESTS.emqp, report, { atMost: 1.5 });
+    await measureContest('emqp', report);
   },
   nfp: async (report) => {
     measureNfpBroadcasts(report);
-    await measureContest(CONTESTS.nfp, report, { atMost: 1.5 });
+    await measureContest('nfp', report);
   },
   'nfp-results': measureNfpResults,
-  ppp: (report) => measureContest(CONTESTS.ppp, report, { atMost: 1.25 }),
   pzq: measurePzqRates,
   'pzq-store': measurePzqStores,
   steps: async (report) => {

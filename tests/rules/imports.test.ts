@@ -30,7 +30,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['observe-above-facades', 'packages/observe/src/observe.ts', "import { MdpBroker } from '@proj/broker';"],
   ['store-below-roles', 'packages/store/src/records.ts', "import { Backoff } from '@proj/heartbeat';"],
   ['store-below-roles', 'packages/store/src/folder/room.ts', "import { LmdbStore } from '@proj/pzq';"],
-  ['engines-are-pure', 'packages/zmtp/src/engine/reader.ts', "import type { Socket } from 'node:net';"],
+  ['engines-are-pure', 'packages/zmtp/src/engine/framing/reader.ts', "import type { Socket } from 'node:net';"],
   ['engines-are-pure', 'packages/broker/src/mdp/engine/engine.ts', "import { Driver } from '@proj/transport';"],
   ['engines-are-pure', 'packages/client/src/mdp/engine/session.ts', "const os = await import('node:os');"],
   ['engines-are-pure', 'packages/broker/src/shared/lru.ts', "import { z } from 'zod';"],

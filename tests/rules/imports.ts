@@ -36,7 +36,7 @@ interface Rule {
 
 const ROLES = /^packages\/(broker|worker|client|pzq|scheduler)\/src\//;
 const SHARES_FILES = /^packages\/(broker|worker)\/src\/nfp\//;
-const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/[^/]+$/;
+const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/.+$/;
 /** Reads cron expressions, by a library. */
 const CRON = 'packages/scheduler/src/cron.ts';
 /** Both of its faces: schemas with methods, and the small ones. */

@@ -7,9 +7,7 @@ import { ROOT } from './workspace.js';
 
 /** Codecs, and whatever is in a folder engine/ or shared/: files that must run anywhere, in any simulator. */
 export function isPure(path: string): boolean {
-  return (
-    path.startsWith('packages/frames/src/') || /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/[^/]+$/.test(path)
-  );
+  return path.startsWith('packages/frames/src/') || /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/.+$/.test(path);
 }
 
 /** What the language itself offers and a deterministic machine must not touch. */

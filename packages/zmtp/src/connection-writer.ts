@@ -3,7 +3,7 @@
  * served.
  */
 import type { ConnectionEngine } from './engine/engine.js';
-import type { Sealing } from './engine/sealing.js';
+import type { Sealing } from './engine/mechanisms/sealing.js';
 import type { Pipe } from './pipe.js';
 import type { Reading, Turns, Writing } from './turn.js';
 import type { Watch } from './watch.js';

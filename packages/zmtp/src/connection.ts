@@ -6,7 +6,7 @@ import type { Connector } from './connector.js';
 import { ConnectionEngine } from './engine/engine.js';
 import type { ConnectionSink } from './engine/events.js';
 import type { Failure } from './engine/failure.js';
-import { PREAMBLE } from './engine/lane-frames.js';
+import { PREAMBLE } from './engine/framing/lane-frames.js';
 import { IncomingShare } from './incoming.js';
 import type { Receiving } from './incoming.js';
 import { NodeSocket } from './node-socket.js';

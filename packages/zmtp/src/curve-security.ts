@@ -1,8 +1,8 @@
 /** CURVE for sockets, with its ciphers. A separate module, loaded only when a socket uses CURVE. */
 import type { CurveOptions } from '@proj/transport';
-import type { Allocate } from './engine/bytes.js';
-import { curve } from './engine/curve.js';
-import type { Security } from './engine/mechanism.js';
+import type { Allocate } from './engine/framing/bytes.js';
+import { curve } from './engine/mechanisms/curve.js';
+import type { Security } from './engine/mechanisms/mechanism.js';
 import { nodePrimitives, pairOf } from './primitives.js';
 
 export { loadBoxes } from './primitives.js';

@@ -4,7 +4,7 @@
  */
 import { Socket } from 'node:net';
 import type { SocketConnectOpts } from 'node:net';
-import type { Allocate, Reuse } from './engine/bytes.js';
+import type { Allocate, Reuse } from './engine/framing/bytes.js';
 import { NodeSocket } from './node-socket.js';
 import { allocate as allocateFromBlocks } from './fast/blocks.js';
 import { discard, lend } from './fast/bodies.js';

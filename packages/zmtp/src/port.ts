@@ -3,7 +3,7 @@ import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } f
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
-import type { SocketType } from './engine/commands.js';
+import type { SocketType } from './engine/framing/commands.js';
 import { giveBack } from './fast.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './world.js';

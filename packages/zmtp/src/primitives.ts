@@ -15,8 +15,8 @@ import { hsalsa } from '@noble/ciphers/salsa.js';
 import type { CurveKeys } from '@proj/transport';
 import { nobleBoxes } from './boxes/noble.js';
 import { loadSodium } from './boxes/sodium.js';
-import { KEY_BYTES } from './engine/primitives.js';
-import type { KeyPair, Primitives } from './engine/primitives.js';
+import { KEY_BYTES } from './engine/mechanisms/primitives.js';
+import type { KeyPair, Primitives } from './engine/mechanisms/primitives.js';
 import { isOn } from './fast/switch.js';
 
 /** DER prefix of an X25519 private key: RFC 8410. */

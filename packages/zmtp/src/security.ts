@@ -2,10 +2,10 @@
 import { ProjError } from '@proj/transport';
 import type { CurveOptions } from '@proj/transport';
 import type * as Curve from './curve-security.js';
-import type { Allocate } from './engine/bytes.js';
-import type { Security } from './engine/mechanism.js';
-import { plain } from './engine/plain.js';
-import type { PlainOptions } from './engine/plain.js';
+import type { Allocate } from './engine/framing/bytes.js';
+import type { Security } from './engine/mechanisms/mechanism.js';
+import { plain } from './engine/mechanisms/plain.js';
+import type { PlainOptions } from './engine/mechanisms/plain.js';
 
 let loading: Promise<void> | undefined;
 let loaded: typeof Curve | undefined;

@@ -7,7 +7,7 @@ import { Connection } from './connection.js';
 import { Connector } from './connector.js';
 import type { ConnectorHost } from './connector.js';
 import { parseEndpoint } from './endpoint.js';
-import type { SocketType } from './engine/commands.js';
+import type { SocketType } from './engine/framing/commands.js';
 import type { ConnectionSettings } from './engine/events.js';
 import type { Failure } from './engine/failure.js';
 import { allocate, REUSE } from './fast.js';

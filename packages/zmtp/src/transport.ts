@@ -18,7 +18,7 @@ import { DealerPort } from './dealer.js';
 import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';
 import type { Failure } from './engine/failure.js';
-import type { PlainOptions } from './engine/plain.js';
+import type { PlainOptions } from './engine/mechanisms/plain.js';
 import { newPoller, SPARE_MEMORY } from './fast.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';

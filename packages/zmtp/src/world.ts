@@ -2,7 +2,7 @@
 import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import type { Entropy, MemoryBudget } from '@proj/transport';
 import type { Failure } from './engine/failure.js';
-import type { PlainOptions } from './engine/plain.js';
+import type { PlainOptions } from './engine/mechanisms/plain.js';
 import type { Dialer } from './lanes/dialer.js';
 import type { Limits } from './limits.js';
 import type { Turns } from './turn.js';

@@ -38,9 +38,9 @@ import type {
 import { EmqpBrokerEngine } from './engine/engine.js';
 import { emqpBrokerOptions } from './options.js';
 import type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './options.js';
-import { bodyKey, readRecord, RECORDS_PREFIX } from './engine/records.js';
-import type { EmqpKeptJob } from './engine/records.js';
-import type { EmqpBrokerStats } from './engine/stats.js';
+import { bodyKey, readRecord, RECORDS_PREFIX } from './engine/guarantee/records.js';
+import type { EmqpKeptJob } from './engine/guarantee/records.js';
+import type { EmqpBrokerStats } from './engine/state.js';
 
 /** Events of an {@link EmqpBroker}. */
 export interface EmqpBrokerEvents {

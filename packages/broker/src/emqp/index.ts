@@ -34,4 +34,4 @@ export type {
   EmqpPubSubNote,
   EmqpPubSubStats,
 } from './engine/pubsub-engine.js';
-export type { EmqpBrokerStats, EmqpQueueStats } from './engine/stats.js';
+export type { EmqpBrokerStats, EmqpQueueStats } from './engine/state.js';

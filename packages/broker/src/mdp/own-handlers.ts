@@ -9,7 +9,7 @@ import { HandlerRun, toFrameHandler, untilRoom } from '@proj/transport/service';
 import type { FrameHandler, SendPartial } from '@proj/transport/service';
 import { withoutTraceFrame } from '@proj/transport/tracing';
 import type { MdpBrokerEffect, MdpOwnEvent } from './engine/events.js';
-import { isReserved } from './engine/mmi.js';
+import { isReserved } from './engine/management/mmi.js';
 import { mdpServeOptions } from './options.js';
 import type { MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './options.js';
 import type { OwnServiceSpec } from './engine/records.js';

@@ -17,7 +17,7 @@ import type {
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
 } from './engine/events.js';
-import { isReserved } from './engine/mmi.js';
+import { isReserved } from './engine/management/mmi.js';
 import type { MdpBrokerStats } from './engine/state.js';
 import { mdpPoolOptions, mdpPoolRequestOptions } from './options.js';
 import type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './options.js';

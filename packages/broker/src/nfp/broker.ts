@@ -28,13 +28,12 @@ import type {
 } from './engine/events.js';
 import { NfpBrokerEngine } from './engine/engine.js';
 import { answerFileRequest } from './file-service.js';
-import type { NfpInventory } from './engine/inventory.js';
-import type { NfpBrokerAbout, NfpMechanism } from './engine/mmi.js';
+import type { NfpInventory } from './engine/management/inventory.js';
+import { type NfpBrokerAbout, type NfpMechanism, Traffic } from './engine/management/mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import { isManager, publisherPlans, socketPlans, withoutMark } from './socket-plans.js';
-import type { NfpBrokerStats } from './engine/stats.js';
-import { Traffic } from './engine/traffic.js';
+import type { NfpBrokerStats } from './engine/state.js';
 
 /** Events that `get_logs` tells of. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;

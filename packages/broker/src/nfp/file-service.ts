@@ -1,4 +1,4 @@
-/** NFP broker: answers the file requests of `file-calls.ts` from a folder (rule 21). */
+/** NFP broker: answers the file requests of `engine/management/file-calls.ts` from a folder (rule 21). */
 import type { Files, Found } from '@proj/files';
 import type { NfpFileOutcome, NfpFileRequest } from './engine/events.js';
 

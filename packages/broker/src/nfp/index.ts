@@ -17,7 +17,6 @@ export type {
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
 } from './engine/events.js';
-export type { NfpInventory, NfpInventoryEntry } from './engine/inventory.js';
-export type { NfpBrokerAbout, NfpMechanism } from './engine/mmi.js';
-export type { NfpBrokerStats, NfpServiceStats } from './engine/stats.js';
-export type { NfpTraffic } from './engine/traffic.js';
+export type { NfpInventory, NfpInventoryEntry } from './engine/management/inventory.js';
+export type { NfpBrokerAbout, NfpMechanism, NfpTraffic } from './engine/management/mmi.js';
+export type { NfpBrokerStats, NfpServiceStats } from './engine/state.js';

@@ -1,7 +1,7 @@
 /** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
 import * as z from 'zod';
 import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
-import type { NfpInventory } from './engine/inventory.js';
+import type { NfpInventory } from './engine/management/inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const nfpBrokerOptions = z.strictObject({

@@ -5,7 +5,7 @@ import type { Peer, PortOptions, PublisherPlan, SocketPlan } from '@proj/transpo
 import { serverCurve } from '@proj/transport/curve';
 import { CONNECTIONS } from '../shared/connections.js';
 import type { NfpBrokerEvent } from './engine/events.js';
-import type { Traffic } from './engine/traffic.js';
+import type { Traffic } from './engine/management/mmi.js';
 import type { NfpBrokerSettings } from './options.js';
 
 /** Prefix of peers' keys at the management endpoint, as routing ids of two sockets may be equal. Keys are latin1, so no other begins with it. */

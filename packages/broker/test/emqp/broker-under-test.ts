@@ -12,7 +12,7 @@ import type {
 } from '../../src/emqp/engine/events.js';
 import { EmqpBrokerEngine } from '../../src/emqp/engine/engine.js';
 import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
-import { bodyKey, readRecord, type EmqpKeptJob } from '../../src/emqp/engine/records.js';
+import { bodyKey, readRecord, type EmqpKeptJob } from '../../src/emqp/engine/guarantee/records.js';
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 

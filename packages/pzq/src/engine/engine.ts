@@ -3,33 +3,33 @@
  *
  * | rules | where |
  * | --- | --- |
- * | 1 to 6, 18 producers, their answers, limits | `producer-side.ts`; sentences of refusals: `output.ts` |
- * | 2, 7 to 9 group commit, a store that fails | `commits.ts`, `pending-batch.ts` |
- * | 10 to 12, 16, 17 order, offers, leases | `consumer-side.ts`, `in-flight.ts` |
- * | 10, 20, 25 what is in memory | `backlog.ts` |
- * | 13 to 15, 37 consumers' answers | `legality.ts`, `acknowledgement.ts` |
+ * | 1 to 6, 18 producers, their answers, limits | `producers/producer-side.ts`; sentences of refusals: `output.ts` |
+ * | 2, 7 to 9 group commit, a store that fails | `producers/commits.ts`, `producers/pending-batch.ts` |
+ * | 10 to 12, 16, 17 order, offers, leases | `delivery/consumer-side.ts`, `delivery/in-flight.ts` |
+ * | 10, 20, 25 what is in memory | `delivery/backlog.ts` |
+ * | 13 to 15, 37 consumers' answers | `legality.ts`, `delivery/acknowledgement.ts` |
  * | 19 drain | `#onDrain`, `#finish` |
  * | 22 monitor | `monitor.ts` |
- * | 30 shared stores | `supply.ts`, `lease-fetcher.ts` |
- * | 32 delays | `supply.ts`, `schedule.ts` |
- * | 11, 33 to 36 returns, lifetimes, dead letters | `dead-letters.ts` |
+ * | 30 shared stores | `delivery/supply.ts`, `delivery/lease-fetcher.ts` |
+ * | 32 delays | `delivery/supply.ts`, `delivery/schedule.ts` |
+ * | 11, 33 to 36 returns, lifetimes, dead letters | `delivery/dead-letters.ts` |
  * | 39 access | `#forbids` |
- * | 40 to 42 operators: pause, purge, consumers | `supply.ts`, `purge.ts`, `in-flight.ts` |
+ * | 40 to 42 operators: pause, purge, consumers | `delivery/supply.ts`, `delivery/purge.ts`, `delivery/in-flight.ts` |
  */
 import type { PzqFromMonitor, PzqFromProducer } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
 import type { EngineSnapshot } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
-import { Acknowledgements } from './acknowledgement.js';
-import { DeadLetters } from './dead-letters.js';
+import { Acknowledgements } from './delivery/acknowledgement.js';
+import { DeadLetters } from './delivery/dead-letters.js';
 import { detailOf } from './detail.js';
 import type { PzqEffect, PzqEvent, PzqStats, PzqStoreInfo } from './events.js';
 import { assertState } from './invariants.js';
 import { monitorText, statsOf } from './monitor.js';
 import { type Refusal, REFUSALS } from './output.js';
-import { Purge } from './purge.js';
+import { Purge } from './delivery/purge.js';
 import { type Owners, QueueState } from './state.js';
-import { Supply } from './supply.js';
+import { Supply } from './delivery/supply.js';
 
 /** A timer that comes later than this means that acknowledgements may lie unread in our sockets. */
 const LATE_MS = 100;

@@ -1,5 +1,5 @@
 /** PZQ: what must be true of the queue engine's state between two steps. */
-import type { Message } from './in-flight.js';
+import type { Message } from './delivery/in-flight.js';
 import type { QueueState, Way } from './state.js';
 
 /** Throws an `Error` that names the first fact that does not hold. */

@@ -1,16 +1,16 @@
 /** PZQ: everything the queue engine remembers, shared by its policies. */
 import type { Entropy } from '@proj/transport';
 import type { PzqSettings } from '../options.js';
-import { Backlog } from './backlog.js';
-import { type CommitOwner, Commits } from './commits.js';
-import { ConsumerSide, type ConsumerSideOwner } from './consumer-side.js';
+import { Backlog } from './delivery/backlog.js';
+import { type CommitOwner, Commits } from './producers/commits.js';
+import { ConsumerSide, type ConsumerSideOwner } from './delivery/consumer-side.js';
 import type { PzqOutletName, PzqStoreInfo } from './events.js';
-import { InFlight, type Message } from './in-flight.js';
-import { LeaseFetcher } from './lease-fetcher.js';
+import { InFlight, type Message } from './delivery/in-flight.js';
+import { LeaseFetcher } from './delivery/lease-fetcher.js';
 import type { Whereabouts } from './legality.js';
 import { Output } from './output.js';
-import { PendingBatch } from './pending-batch.js';
-import { ProducerSide } from './producer-side.js';
+import { PendingBatch } from './producers/pending-batch.js';
+import { ProducerSide } from './producers/producer-side.js';
 
 /** Settled messages that wait for a commit may be this many times `maxInFlight`; beyond it deliveries wait. */
 const UNFLUSHED_FACTOR = 10;

@@ -7,7 +7,7 @@ import { untilRoom } from '@proj/transport/service';
 import { carrierInJson } from '@proj/transport/tracing';
 import type { TracedCall, Tracing } from '@proj/transport/tracing';
 import { BrokerServices } from './broker-services.js';
-import { readCall } from './engine/call-handler.js';
+import { readCall } from './engine/jobs/call-handler.js';
 import type { NfpAbortReason, NfpCallBody, NfpRun, NfpStoredJob, NfpTaskOutcome } from './engine/events.js';
 import type { NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from './engine/events.js';
 import { decodeJob, JOB_PREFIX, jobKeys } from './engine/records.js';

@@ -4,7 +4,7 @@ import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
 import type { TracedCall } from '@proj/transport/tracing';
 import type { BrokerServices } from './broker-services.js';
-import { eventBody } from './engine/bodies.js';
+import { eventBody } from './engine/jobs/bodies.js';
 import type { NfpInputOutcome, NfpRun, NfpWorkerEvent } from './engine/events.js';
 import type { NfpWorkerSettings } from './options.js';
 import { PutQueue } from './put-queue.js';

@@ -14,7 +14,7 @@ import { baseTasks } from './base/tasks.js';
 import type { BaseTasksHost } from './base/tasks.js';
 import { NfpTotals } from './counts.js';
 import type { NfpWorkerTotals } from './counts.js';
-import { joinJson } from './engine/bodies.js';
+import { joinJson } from './engine/jobs/bodies.js';
 import type { NfpWorkerCounters, NfpWorkerNote } from './engine/events.js';
 import { jobKeys } from './engine/records.js';
 import { NfpWorkerSession } from './engine/session.js';

@@ -1,8 +1,8 @@
 /** Boxes in JavaScript, from `@noble/ciphers`. Available at once, and without WebAssembly. */
 import { poly1305 } from '@noble/ciphers/_poly1305.js';
 import { xsalsa20, xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
-import { BLOCK_BYTES, KEY_BYTES } from '../engine/primitives.js';
-import type { SlicedBox } from '../engine/primitives.js';
+import { BLOCK_BYTES, KEY_BYTES } from '../engine/mechanisms/primitives.js';
+import type { SlicedBox } from '../engine/mechanisms/primitives.js';
 import type { Boxes } from './boxes.js';
 
 /** Scratch bytes that opening needs. */

@@ -4,8 +4,8 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
-import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/primitives.js';
-import type { SlicedBox } from '../engine/primitives.js';
+import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/mechanisms/primitives.js';
+import type { SlicedBox } from '../engine/mechanisms/primitives.js';
 import type { Boxes } from './boxes.js';
 
 /** Bytes in the module at a time, in whole blocks. They fit a cache, and its memory never grows. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { fromHex, LIBZMQ, EngineRecorder, toHex, wire } from '../test/recorder.js';
-import { encodeMessages } from './writer.js';
+import { encodeMessages } from './framing/writer.js';
 
 const allocate = (bytes: number) => new Uint8Array(bytes);
 const FAILURES = /^failed (not-zmtp|version|mechanism|malformed|too-large|socket-type|refused)$/;

@@ -11,21 +11,21 @@ import {
   isCompatible,
   isSubscription,
   splitCommand,
-} from './commands.js';
-import type { Command, NamedCommand } from './commands.js';
+} from './framing/commands.js';
+import type { Command, NamedCommand } from './framing/commands.js';
 import type { ConnectionSettings, ConnectionSink } from './events.js';
 import type { Failure } from './failure.js';
-import { GREETING_BYTES, greetingFault, speaks31 } from './greeting.js';
+import { GREETING_BYTES, greetingFault, speaks31 } from './framing/greeting.js';
 import { CONNECTION } from './legality.js';
 import type { Received, Stage } from './legality.js';
 import { Liveness } from './liveness.js';
-import { REFUSED } from './mechanism.js';
-import type { Mechanism, Security, Step } from './mechanism.js';
-import { NULL } from './null.js';
+import { REFUSED } from './mechanisms/mechanism.js';
+import type { Mechanism, Security, Step } from './mechanisms/mechanism.js';
+import { NULL } from './mechanisms/null.js';
 import { ConnectionOutput } from './output.js';
-import { FrameReader } from './reader.js';
-import type { ReadItem } from './reader.js';
-import type { Sealing } from './sealing.js';
+import { FrameReader } from './framing/reader.js';
+import type { ReadItem } from './framing/reader.js';
+import type { Sealing } from './mechanisms/sealing.js';
 
 /** Cost of a handshake step with cryptography, in messages. */
 const HANDSHAKE_WORK = 64;

@@ -1,9 +1,9 @@
 /** The settings of a connection's engine, and the calls it makes. */
-import type { Allocate, Reuse } from './bytes.js';
-import type { SocketType } from './commands.js';
+import type { Allocate, Reuse } from './framing/bytes.js';
+import type { SocketType } from './framing/commands.js';
 import type { Failure } from './failure.js';
-import type { Security } from './mechanism.js';
-import type { ReaderLimits } from './reader.js';
+import type { Security } from './mechanisms/mechanism.js';
+import type { ReaderLimits } from './framing/reader.js';
 
 /** Shared by all connections of a socket. */
 export interface ConnectionSettings extends ReaderLimits {

@@ -1,11 +1,11 @@
 /** What a connection sends: greeting, commands and messages, as parts of one write. */
-import { frameOf, pingBody, pongBody, subscriptionBody, subscriptionMessage } from './commands.js';
+import { frameOf, pingBody, pongBody, subscriptionBody, subscriptionMessage } from './framing/commands.js';
 import type { ConnectionSettings } from './events.js';
-import { encodeGreeting, GREETING_BYTES, SIGNATURE_BYTES } from './greeting.js';
-import { SEALED_COMMAND } from './mechanism.js';
-import type { Cipher, Security } from './mechanism.js';
-import { Sealing } from './sealing.js';
-import { encodeMessages } from './writer.js';
+import { encodeGreeting, GREETING_BYTES, SIGNATURE_BYTES } from './framing/greeting.js';
+import { SEALED_COMMAND } from './mechanisms/mechanism.js';
+import type { Cipher, Security } from './mechanisms/mechanism.js';
+import { Sealing } from './mechanisms/sealing.js';
+import { encodeMessages } from './framing/writer.js';
 
 type Message = readonly Uint8Array[];
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NodeSocket } from '../node-socket.js';
-import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
+import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/framing/lane-frames.js';
 import { Carrier } from './carrier.js';
 import type { CarrierHost } from './carrier.js';
 

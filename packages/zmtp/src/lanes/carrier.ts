@@ -1,9 +1,16 @@
 /** A connection that carries many lanes: one read and one write for all of them. */
 import { allocate } from '../fast.js';
 import type { NodeSocket } from '../node-socket.js';
-import { GREETING_BYTES } from '../engine/greeting.js';
-import { HEADER_BYTES, KIND, KIND_NAMES, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
-import type { ControlKind, LaneFrameSink } from '../engine/lane-frames.js';
+import { GREETING_BYTES } from '../engine/framing/greeting.js';
+import {
+  HEADER_BYTES,
+  KIND,
+  KIND_NAMES,
+  LaneFrameReader,
+  PREAMBLE,
+  writeLaneHeader,
+} from '../engine/framing/lane-frames.js';
+import type { ControlKind, LaneFrameSink } from '../engine/framing/lane-frames.js';
 import { ReadGroup, SPARSE_MS } from '../turn.js';
 import type { Flushing, Reading, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';

@@ -1,7 +1,7 @@
 /** One of the streams that a carrier multiplexes, with the interface of a socket. */
 import { Fifo } from '@proj/transport/adapter';
-import { KIND } from '../engine/lane-frames.js';
-import type { ControlKind } from '../engine/lane-frames.js';
+import { KIND } from '../engine/framing/lane-frames.js';
+import type { ControlKind } from '../engine/framing/lane-frames.js';
 import type { LaneState } from './legality.js';
 import type { ReadQueue } from '../turn.js';
 import type { ByteSink, Wire, Written } from '../wire.js';

@@ -1,6 +1,6 @@
 /** What may come on a lane, and when: docs/protocols/zmtp.md, "Lanes". */
 import type { Legality } from '@proj/transport';
-import type { KIND } from '../engine/lane-frames.js';
+import type { KIND } from '../engine/framing/lane-frames.js';
 
 /** The state of a lane, as the receiving side sees it. */
 export type LaneState =

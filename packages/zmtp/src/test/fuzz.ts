@@ -1,11 +1,11 @@
 /** Damaged conversations for the connection engine: all socket types, all mechanisms, both sides. */
 import type { Failure } from '../engine/failure.js';
-import type { SocketType } from '../engine/commands.js';
+import type { SocketType } from '../engine/framing/commands.js';
 import { ConnectionEngine } from '../engine/engine.js';
 import type { ConnectionSink } from '../engine/events.js';
-import { curve } from '../engine/curve.js';
-import type { Security } from '../engine/mechanism.js';
-import { plain } from '../engine/plain.js';
+import { curve } from '../engine/mechanisms/curve.js';
+import type { Security } from '../engine/mechanisms/mechanism.js';
+import { plain } from '../engine/mechanisms/plain.js';
 import { fromHex, LIBZMQ, SETTINGS } from './recorder.js';
 import { toyPair, toyPrimitives } from './toy-primitives.js';
 

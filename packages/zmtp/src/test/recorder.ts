@@ -1,7 +1,7 @@
 /** A connection that records its calls, and bytes that peers send. */
 import { ConnectionEngine } from '../engine/engine.js';
 import type { ConnectionSettings, ConnectionSink } from '../engine/events.js';
-import { encodeMessages } from '../engine/writer.js';
+import { encodeMessages } from '../engine/framing/writer.js';
 
 /** Small limits, no heartbeats. */
 export const SETTINGS: ConnectionSettings = {

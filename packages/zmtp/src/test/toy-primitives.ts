@@ -1,5 +1,5 @@
 /** Primitives without any secrecy: fast, worthless, and deterministic. For tests that need many handshakes. */
-import type { KeyPair, Primitives } from '../engine/primitives.js';
+import type { KeyPair, Primitives } from '../engine/mechanisms/primitives.js';
 
 const TEXT_AT = 32;
 const TAG_AT = 16;

@@ -8,10 +8,9 @@ import type {
 } from '@proj/transport/engine';
 import { elapsedMs, shown } from '@proj/transport/engine';
 import type { Output } from './output.js';
-import type { Job } from './job.js';
-import type { Leaver, Scheduler, Worker } from './peers.js';
-import type { BrokerState } from './state.js';
-import { statsOf } from './stats.js';
+import type { Job } from './jobs/job.js';
+import type { Leaver, Scheduler, Worker } from './peers/peers.js';
+import { type BrokerState, statsOf } from './state.js';
 
 /**
  * The snapshot at `now`. A job that moves to another queue ends as `moved` in the first and is a request of the other. Workers that have left,

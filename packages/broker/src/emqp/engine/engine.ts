@@ -5,18 +5,18 @@
  * | rules | where |
  * | --- | --- |
  * | 1, 12, 21, 23 to 25 what is understood | the decoders in `@proj/frames/emqp` |
- * | 2 to 6, 8 INFORM, heartbeats, expiry, farewells | `registration.ts`, `peers.ts` |
- * | 7, 9 our farewell, acceptances | `output.ts`, `dispatcher.ts` |
- * | 10, 11, 19 results, silent workers | `results.ts` |
- * | 13 to 15 queues, slots, limits | `dispatcher.ts`, `queues.ts` |
- * | 16 to 18, 20 lost workers and jobs | `registration.ts`, `recovery.ts`, `job-endings.ts` |
- * | 22 schedules | `schedulers.ts` |
- * | 26, 27 DISCONNECT, stopping | `#onDisconnect`, `shutdown.ts` |
- * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
+ * | 2 to 6, 8 INFORM, heartbeats, expiry, farewells | `peers/registration.ts`, `peers/peers.ts` |
+ * | 7, 9 our farewell, acceptances | `output.ts`, `jobs/dispatcher.ts` |
+ * | 10, 11, 19 results, silent workers | `jobs/results.ts` |
+ * | 13 to 15 queues, slots, limits | `jobs/dispatcher.ts`, `jobs/queues.ts` |
+ * | 16 to 18, 20 lost workers and jobs | `peers/registration.ts`, `jobs/recovery.ts`, `jobs/job-endings.ts` |
+ * | 22 schedules | `peers/schedulers.ts` |
+ * | 26, 27 DISCONNECT, stopping | `#onDisconnect`, `peers/shutdown.ts` |
+ * | 28 to 30 administration | `#onAdmin`, `management/admin.ts` |
  * | 31, 32, 34 PUBLISH | `#onPublish`; the device: `pubsub-engine.ts` |
- * | 33 access | `../../shared/rights.ts`, `registration.ts` |
- * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee.ts`, `keeper.ts`, `records.ts`, `repeats.ts` |
- * | 37 to 39 dismissed workers, paused and purged queues | `shutdown.ts`, `dispatcher.ts`, `job-endings.ts` |
+ * | 33 access | `../../shared/rights.ts`, `peers/registration.ts` |
+ * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee/guarantee.ts`, `guarantee/keeper.ts`, `guarantee/records.ts`, `guarantee/repeats.ts` |
+ * | 37 to 39 dismissed workers, paused and purged queues | `peers/shutdown.ts`, `jobs/dispatcher.ts`, `jobs/job-endings.ts` |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
@@ -26,24 +26,23 @@ import { ENTRY_BYTES } from '../../shared/cost.js';
 import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { EmqpBrokerSettings } from '../options.js';
-import { AdminAnswers, type AdminQuestion } from './admin.js';
+import { AdminAnswers, type AdminQuestion } from './management/admin.js';
 import type { EmqpRefusal } from './counters.js';
 import { detailOf } from './detail.js';
-import { Dispatcher } from './dispatcher.js';
+import { Dispatcher } from './jobs/dispatcher.js';
 import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty, EmqpWorkerChoice } from './events.js';
-import { Guarantee } from './guarantee.js';
+import { Guarantee } from './guarantee/guarantee.js';
 import { assertState } from './invariants.js';
-import { JobEndings } from './job-endings.js';
+import { JobEndings } from './jobs/job-endings.js';
 import { ADMIN, DROPPED_AS, LEGALITY } from './legality.js';
 import { Output } from './output.js';
-import type { Leaver, Scheduler, Worker } from './peers.js';
-import { Recovery } from './recovery.js';
-import { type PortParty, Registration } from './registration.js';
-import { Results } from './results.js';
-import { routeScheduling } from './schedulers.js';
-import { Shutdown } from './shutdown.js';
-import { type BrokerState, newBrokerState } from './state.js';
-import { type EmqpBrokerStats, statsOf } from './stats.js';
+import type { Leaver, Scheduler, Worker } from './peers/peers.js';
+import { Recovery } from './jobs/recovery.js';
+import { type PortParty, Registration } from './peers/registration.js';
+import { Results } from './jobs/results.js';
+import { routeScheduling } from './peers/schedulers.js';
+import { Shutdown } from './peers/shutdown.js';
+import { type BrokerState, type EmqpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** Rule 33: a peer needs the right to `request` this name to ask about the broker or to stop it. */
 const ADMIN_NAME = 'admin';

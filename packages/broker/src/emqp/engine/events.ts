@@ -13,7 +13,7 @@ import type {
 } from '@proj/frames/emqp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
-import type { EmqpKeptJob } from './records.js';
+import type { EmqpKeptJob } from './guarantee/records.js';
 
 /** The two ports that understand the same: clients and schedulers usually use the frontend, workers the backend. */
 export type EmqpPort = 'frontend' | 'backend';

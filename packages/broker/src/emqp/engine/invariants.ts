@@ -2,10 +2,10 @@
 import { check } from '../../shared/check.js';
 import type { BrokerState } from './state.js';
 import type { EmqpBrokerCounters } from './counters.js';
-import type { Job, WorkerJobs } from './job.js';
+import type { Job, WorkerJobs } from './jobs/job.js';
 import type { EmqpBrokerSettings } from '../options.js';
-import type { Scheduler, Worker } from './peers.js';
-import { DEFAULT_QUEUE, type Queue } from './queues.js';
+import type { Scheduler, Worker } from './peers/peers.js';
+import { DEFAULT_QUEUE, type Queue } from './jobs/queues.js';
 
 /** What the engine claims about its state. */
 export interface Claims {

@@ -1,15 +1,16 @@
-/** EventMQ broker: everything it remembers between two steps. */
+/** EventMQ broker: everything it remembers between two steps, and the snapshot that users see. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
 import { Slack } from '../../shared/slack.js';
 import { Rates } from '../../shared/rates.js';
-import { type Job, JobsById } from './job.js';
+import { type Job, JobsById } from './jobs/job.js';
 import type { EmqpBrokerSettings } from '../options.js';
-import { Keeper } from './keeper.js';
-import { Peers, Silenced, type Worker } from './peers.js';
-import { type Queue, Queues } from './queues.js';
-import { Repeats } from './repeats.js';
-import { Assignments } from './schedulers.js';
+import type { EmqpBrokerCounters } from './counters.js';
+import { Keeper } from './guarantee/keeper.js';
+import { Peers, Silenced, type Worker } from './peers/peers.js';
+import { type Queue, Queues } from './jobs/queues.js';
+import { Repeats } from './guarantee/repeats.js';
+import { Assignments } from './peers/schedulers.js';
 
 /** Rules 19 and 20: after this time a worker's processes run, so its slots are known. */
 export const SETTLING_MS = 10_000;
@@ -64,5 +65,55 @@ export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
     keeper: new Keeper(),
     repeats: new Repeats(),
     silenced: new Silenced(),
+  };
+}
+
+/** One queue now. */
+export interface EmqpQueueStats {
+  readonly name: string;
+  /** Workers that serve it. */
+  readonly workers: number;
+  readonly waiting: number;
+  /** Jobs at workers. */
+  readonly inFlight: number;
+}
+
+/** A snapshot. Plain data; nothing in it changes afterwards. */
+export interface EmqpBrokerStats {
+  readonly counters: Readonly<EmqpBrokerCounters>;
+  readonly queues: readonly EmqpQueueStats[];
+  readonly workers: number;
+  readonly schedulers: number;
+  /** Workers that have left, with jobs they may still finish. */
+  readonly leaving: number;
+  /** Free slots of all workers. */
+  readonly slots: number;
+  /** Accepted requests, waiting or running. */
+  readonly openRequests: number;
+  /** Bytes kept for them, as `queueMaxBytes` counts. */
+  readonly openBytes: number;
+  /** Jobs whose results are awaited. */
+  readonly awaitedResults: number;
+}
+
+/** Takes the snapshot. */
+export function statsOf(state: BrokerState, counters: EmqpBrokerCounters, openRequests: number): EmqpBrokerStats {
+  let slots = 0;
+  for (const worker of state.peers.workers()) slots += worker.slots;
+  return {
+    counters: { ...counters, dropped: { ...counters.dropped } },
+    queues: Array.from(state.queues.values(), ({ name, subscriptions, waiting, inFlight }) => ({
+      name,
+      workers: subscriptions.size,
+      waiting: waiting.size,
+      inFlight,
+    })),
+    workers: state.peers.size - state.assignments.size,
+    schedulers: state.assignments.size,
+    leaving: state.peers.leaving,
+    slots,
+    openRequests,
+    openBytes: state.bytes.used,
+    awaitedResults: state.routes.size,
   };
 }

@@ -12,7 +12,7 @@ import type { RemovableQueue } from '../../shared/removable-queue.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpLostClient, MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
-import { OwnServiceRunner } from './own-services.js';
+import { OwnServiceRunner } from './management/own-services.js';
 import { PartialReplies } from './partials.js';
 import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
 import type { BrokerState } from './state.js';

@@ -14,9 +14,9 @@
  * | 18 to 22 limits, fairness, choice of worker, replies | `dispatcher.ts` |
  * | 23 spacing hint | `#heard` |
  * | 24 drain | `#onDrain`, `#finish` |
- * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
+ * | 25, 26, 27 MMI | `#onRequest`, `management/mmi.ts` |
  * | 28, 30 access, dismissed workers | `shared/rights.ts`, `#onAccess`, `#onDismiss` |
- * | 29 services inside the broker | `own-services.ts` |
+ * | 29 services inside the broker | `management/own-services.ts` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -37,7 +37,7 @@ import { Dispatcher } from './dispatcher.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerChoice, MdpWorkerLoss } from './events.js';
 import { assertState } from './invariants.js';
 import { LEGALITY, type WorkerCommand } from './legality.js';
-import { answerMmi, hasWorkers, isListing, isReserved } from './mmi.js';
+import { answerMmi, hasWorkers, isListing, isReserved } from './management/mmi.js';
 import { Output } from './output.js';
 import { framingOf, isMeant, type Request, type Service, Worker } from './records.js';
 import { type BrokerState, type MdpBrokerStats, newBrokerState, statsOf } from './state.js';

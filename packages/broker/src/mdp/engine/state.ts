@@ -1,4 +1,4 @@
-/** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `own-services.ts` change it. */
+/** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `management/own-services.ts` change it. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { ServiceMeter } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';

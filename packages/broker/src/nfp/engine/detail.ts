@@ -10,8 +10,7 @@ import { elapsedMs, shown } from '@proj/transport/engine';
 import type { NfpBrokerCounters } from './counters.js';
 import type { Meter } from './figures.js';
 import type { Holder, Owner, Worker } from './records.js';
-import type { BrokerState } from './state.js';
-import { statsOf } from './stats.js';
+import { type BrokerState, statsOf } from './state.js';
 
 /** Waiting jobs of one service or client. */
 interface Wait {

@@ -10,7 +10,7 @@ import { peerNamed } from '../../../test/keyed.js';
 import { Observer } from '../../../test/nfp/observer.js';
 import type { NfpBrokerEvent, NfpFileOutcome } from './events.js';
 import { NfpBrokerEngine } from './engine.js';
-import type { NfpInventory } from './inventory.js';
+import type { NfpInventory } from './management/inventory.js';
 import { nfpBrokerOptions, type NfpBrokerOptions } from '../options.js';
 
 const options: fc.Arbitrary<NfpBrokerOptions> = fc.record({

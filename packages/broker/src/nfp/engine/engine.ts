@@ -4,20 +4,20 @@
  *
  * | rules | where |
  * | --- | --- |
- * | 1, 2 header dialects, command forms | `output.ts`, `clients.ts`, `Worker.form` |
- * | 3 to 8 OPEN, READY, KEEPALIVE, DISCONNECT, strangers | `registration.ts`, `workers.ts` |
- * | 9 to 11 calls, targets | `dispatcher.ts`, `targets.ts`, `job-sender.ts` |
- * | 12 waiting | `waiting.ts` |
- * | 13 lost workers | `recovery.ts` |
+ * | 1, 2 header dialects, command forms | `output.ts`, `peers/clients.ts`, `Worker.form` |
+ * | 3 to 8 OPEN, READY, KEEPALIVE, DISCONNECT, strangers | `peers/registration.ts`, `peers/workers.ts` |
+ * | 9 to 11 calls, targets | `jobs/dispatcher.ts`, `jobs/targets.ts`, `jobs/job-sender.ts` |
+ * | 12 waiting | `jobs/waiting.ts` |
+ * | 13 lost workers | `jobs/recovery.ts` |
  * | 14 closing | `#finish` |
- * | 15, 22 answers, events for subscribers | `answers.ts` |
+ * | 15, 22 answers, events for subscribers | `jobs/answers.ts` |
  * | 16 bad input | `#onMalformed` |
- * | 17, 18, 20 management, inventory | `own-services.ts`, `mmi.ts`, `inventory.ts`, `#onManagement` |
- * | 19 bounds | `job-table.ts`, `kept-bodies.ts`, `services.ts`, `clients.ts` |
- * | 21 files | `file-calls.ts` |
- * | 23 access | `../../shared/rights.ts`, `registration.ts`, `#onCall` |
- * | 24 one answer to each call | `gathers.ts`, `Output.tellUnasked` |
- * | 25 dismissed workers | `registration.ts`, `targets.ts` |
+ * | 17, 18, 20 management, inventory | `management/own-services.ts`, `management/mmi.ts`, `management/inventory.ts`, `#onManagement` |
+ * | 19 bounds | `jobs/job-table.ts`, `jobs/kept-bodies.ts`, `peers/services.ts`, `peers/clients.ts` |
+ * | 21 files | `management/file-calls.ts` |
+ * | 23 access | `../../shared/rights.ts`, `peers/registration.ts`, `#onCall` |
+ * | 24 one answer to each call | `jobs/gathers.ts`, `Output.tellUnasked` |
+ * | 25 dismissed workers | `peers/registration.ts`, `jobs/targets.ts` |
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
@@ -26,24 +26,23 @@ import { ENTRY_BYTES } from '../../shared/cost.js';
 import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { NfpBrokerSettings } from '../options.js';
-import { Answers } from './answers.js';
+import { Answers } from './jobs/answers.js';
 import { detailOf } from './detail.js';
-import { Dispatcher } from './dispatcher.js';
+import { Dispatcher } from './jobs/dispatcher.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpWorkerChoice } from './events.js';
-import { Gathers } from './gathers.js';
+import { Gathers } from './jobs/gathers.js';
 import { assertState } from './invariants.js';
-import { JobSender } from './job-sender.js';
+import { JobSender } from './jobs/job-sender.js';
 import { type WorkerCommand, WORKERS } from './legality.js';
-import type { NfpBrokerAbout } from './mmi.js';
-import { BROKER_MMI } from './names.js';
+import type { NfpBrokerAbout } from './management/mmi.js';
+import { BROKER_MMI } from './management/names.js';
 import { Output } from './output.js';
-import { OwnServices } from './own-services.js';
+import { OwnServices } from './management/own-services.js';
 import type { Worker } from './records.js';
-import { Recovery } from './recovery.js';
-import { Registration } from './registration.js';
-import { type BrokerState, newBrokerState } from './state.js';
-import { type NfpBrokerStats, statsOf } from './stats.js';
-import { Waiting } from './waiting.js';
+import { Recovery } from './jobs/recovery.js';
+import { Registration } from './peers/registration.js';
+import { type BrokerState, newBrokerState, type NfpBrokerStats, statsOf } from './state.js';
+import { Waiting } from './jobs/waiting.js';
 
 /** Rule 16: what a registered worker may get wrong and stay, since a newer release may know more commands than we do. */
 const UNKNOWN: ReadonlySet<NfpMalformedReason> = new Set(['command', 'status']);

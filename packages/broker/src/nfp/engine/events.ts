@@ -2,7 +2,7 @@
 import type { NfpFromBroker, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
-import type { NfpInventory } from './inventory.js';
+import type { NfpInventory } from './management/inventory.js';
 
 /** What the engine is told. Timer events come from the driver. */
 export type NfpBrokerEvent =

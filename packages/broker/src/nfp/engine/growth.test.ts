@@ -5,13 +5,13 @@ import type { TimerEvent } from '@proj/transport';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { peerNamed } from '../../../test/keyed.js';
 import { RemovableQueue } from '../../shared/removable-queue.js';
-import { KnownClients } from './clients.js';
+import { KnownClients } from './peers/clients.js';
 import type { NfpBrokerEffect, NfpBrokerEvent } from './events.js';
 import { NfpBrokerEngine } from './engine.js';
-import { JobTable } from './job-table.js';
+import { JobTable } from './jobs/job-table.js';
 import { nfpBrokerOptions, type NfpBrokerOptions } from '../options.js';
-import { Services } from './services.js';
-import { Workers } from './workers.js';
+import { Services } from './peers/services.js';
+import { Workers } from './peers/workers.js';
 
 afterEach(() => {
   vi.restoreAllMocks();

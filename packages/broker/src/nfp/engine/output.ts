@@ -14,7 +14,7 @@ import type {
 import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
-import type { KnownClient, KnownClients } from './clients.js';
+import type { KnownClient, KnownClients } from './peers/clients.js';
 import { newCounters } from './counters.js';
 import type { NfpAnswerLoss, NfpBrokerCounters, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';

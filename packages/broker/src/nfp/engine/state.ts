@@ -1,15 +1,16 @@
-/** NFP broker: everything it remembers between two steps. */
+/** NFP broker: everything it remembers between two steps, and the snapshot that users see. */
 import { Errands } from '../../shared/errands.js';
 import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
-import { KnownClients } from './clients.js';
+import { copyCounters, type NfpBrokerCounters } from './counters.js';
+import { KnownClients } from './peers/clients.js';
 import { Figures } from './figures.js';
-import { Holders } from './holders.js';
-import type { NfpInventory } from './inventory.js';
-import { JobTable } from './job-table.js';
+import { Holders } from './jobs/holders.js';
+import type { NfpInventory } from './management/inventory.js';
+import { JobTable } from './jobs/job-table.js';
 import type { Terms } from './records.js';
-import { Services } from './services.js';
-import { Workers } from './workers.js';
+import { Services } from './peers/services.js';
+import { Workers } from './peers/workers.js';
 
 /** The tables that all policies share. */
 export interface BrokerState {
@@ -47,5 +48,48 @@ export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
     terms: new Map(),
     inventory: settings.inventory,
     figures,
+  };
+}
+
+/** One service now. */
+export interface NfpServiceStats {
+  readonly name: string;
+  readonly workers: number;
+  /** POSTs that wait for it. */
+  readonly waiting: number;
+}
+
+/** A snapshot. Plain data; nothing in it changes afterwards. */
+export interface NfpBrokerStats {
+  readonly counters: Readonly<NfpBrokerCounters>;
+  readonly services: readonly NfpServiceStats[];
+  readonly workers: number;
+  /** Clients remembered. */
+  readonly clients: number;
+  /** Jobs remembered, done or not. */
+  readonly jobs: number;
+  /** POSTs that wait for a service or a worker. */
+  readonly waiting: number;
+  /** Kept bodies, as `requestQueueMaxBytes` counts them. */
+  readonly keptBytes: number;
+}
+
+/** Takes the snapshot. */
+export function statsOf(
+  { workers, services, clients, jobs }: BrokerState,
+  counters: NfpBrokerCounters,
+): NfpBrokerStats {
+  return {
+    counters: copyCounters(counters),
+    services: Array.from(services.values(), ({ name, workers: members, queue }) => ({
+      name,
+      workers: members.size,
+      waiting: queue.size,
+    })),
+    workers: workers.size,
+    clients: clients.size,
+    jobs: jobs.size,
+    waiting: jobs.waiting,
+    keptBytes: jobs.bodies.bytes,
   };
 }

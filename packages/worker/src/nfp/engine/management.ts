@@ -1,9 +1,9 @@
 /** The management interface of an NFP worker, service `mmi.service.worker`, and how a restart proceeds. Section 8 of docs/protocols/nfp.md, worker rules 14 and 15. */
 import { latin1 } from '@proj/frames';
 import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
-import { addressOf } from './answers.js';
-import type { Answers } from './answers.js';
-import { joinJson } from './bodies.js';
+import { addressOf } from './jobs/answers.js';
+import type { Answers } from './jobs/answers.js';
+import { joinJson } from './jobs/bodies.js';
 import type { BrokerConversation } from './connection.js';
 import type { NfpIncomingCall, NfpWorkerSessionOptions, NfpOutput } from './events.js';
 import { jobKeys } from './records.js';

@@ -1,7 +1,7 @@
 /** NFP worker: jobs as records of the store, and when these are written and read. Worker rules 4, 10 and 11 of docs/protocols/nfp.md. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { RecordBatch } from '@proj/transport';
-import { joinJson } from './bodies.js';
+import { joinJson } from './jobs/bodies.js';
 import type { NfpCallBody, NfpFinalState, NfpIncomingCall, NfpStoredJob, NfpOutput } from './events.js';
 import type { NfpJob } from './state.js';
 

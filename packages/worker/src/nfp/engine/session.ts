@@ -3,8 +3,8 @@ import type { NfpToWorker } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
 import { checksOf } from '../../shared/invariants.js';
 import { SessionOutput } from '../../shared/output.js';
-import { Answers, Inputs } from './answers.js';
-import { CallHandler } from './call-handler.js';
+import { Answers, Inputs } from './jobs/answers.js';
+import { CallHandler } from './jobs/call-handler.js';
 import { BrokerConversation } from './connection.js';
 import type {
   NfpFromWorker,
@@ -17,11 +17,11 @@ import type {
   NfpWorkerWorld,
 } from './events.js';
 import { assertNfpJobs } from './invariants.js';
-import { Lifecycle } from './lifecycle.js';
+import { Lifecycle } from './jobs/lifecycle.js';
 import { Management, Restart } from './management.js';
-import { BrokerQuestions } from './questions.js';
+import { BrokerQuestions } from './jobs/questions.js';
 import { JobWrites, ResultReads } from './records.js';
-import { Retention, Settlement } from './settlement.js';
+import { Retention, Settlement } from './jobs/settlement.js';
 import { NfpJobs, Slots } from './state.js';
 
 const check = checksOf('NfpWorkerSession');

@@ -1,7 +1,7 @@
 /** What an NFP worker remembers of its jobs: each one, all of them by uuid, the queue of waiting ones, and the slots tasks run in. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { HeapDeadline } from '@proj/heartbeat';
-import type { NfpInputRequest } from './bodies.js';
+import type { NfpInputRequest } from './jobs/bodies.js';
 import type { NfpIncomingCall, NfpJobState, NfpReplyTo, NfpStoredJob } from './events.js';
 
 /** A job in memory. Its {@link state} is what the store has; a change on its way there is its {@link change}. */

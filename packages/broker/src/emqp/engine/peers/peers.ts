@@ -1,0 +1,266 @@
+/** EventMQ broker: workers, schedulers, and workers that have left but not finished. No protocol decisions. */
+import type { EmqpQueue } from '@proj/frames/emqp';
+import { Deadline, DeadlineList } from '@proj/heartbeat';
+import type { Peer } from '@proj/transport';
+import { WorkerEntry, WorkerTable } from '../../../shared/worker-table.js';
+import type { EmqpParty, EmqpPort } from '../events.js';
+import { WorkerJobs } from '../jobs/job.js';
+import { type Queues, QueueSubscription } from '../jobs/queues.js';
+
+/** What a scheduler serves (rule 33). */
+export const SCHEDULER_NAMES: readonly string[] = ['scheduler'];
+
+/** A registered worker. */
+export class Worker extends WorkerEntry<never> implements EmqpParty {
+  readonly role = 'worker';
+  readonly port: EmqpPort;
+  /** Highest weight first; among equal weights the least recently used. */
+  readonly subscriptions: QueueSubscription[] = [];
+  readonly open: WorkerJobs;
+  /** Free slots. */
+  slots = 0;
+  /** Jobs it was given minus the READYs since: slots in use, as far as can be told. */
+  busy = 0;
+  processed = 0;
+  /** Jobs that went to another worker because a process of this one was replaced. */
+  resends = 0;
+  /** It has answered a guaranteed job that asked for no reply (rule 19). */
+  answersAll = false;
+  /** When it last showed a new slot (rule 20). */
+  grownAt: number;
+  /** Rule 37: it gets no further jobs, and is sent home when it has none. */
+  isLeaving = false;
+  /** It has been registered long enough for its slots to be known (rule 19). */
+  settled = false;
+  readonly settling = new Deadline<Worker>(this);
+
+  constructor(port: EmqpPort, peer: Peer, now: number) {
+    super(peer, now);
+    this.port = port;
+    this.open = new WorkerJobs(now);
+    this.grownAt = now;
+  }
+
+  get names(): readonly string[] {
+    return this.subscriptions.map(({ queue }) => queue.name);
+  }
+
+  /** No slot is in use and no reply is due. READYs of new processes may hide that a job still runs. */
+  get isDone(): boolean {
+    if (this.busy > 0) return false;
+    for (const job of this.open.values()) if (job.replyRequested) return false;
+    return true;
+  }
+
+  /** Subscribes to these queues; if a name is listed twice, the last weight counts. */
+  subscribe(list: readonly EmqpQueue[], queues: Queues, now: number): void {
+    const weights = new Map(list.map(({ name, weight }) => [name, weight]));
+    for (const [name, weight] of weights) {
+      const subscription = new QueueSubscription(this, queues.open(name, now), weight);
+      this.subscriptions.push(subscription);
+      queues.join(subscription);
+    }
+    this.subscriptions.sort((a, b) => b.weight - a.weight);
+  }
+
+  /** A job was taken from this queue: it comes last among those of its weight. */
+  served(subscription: QueueSubscription): void {
+    const at = this.subscriptions.indexOf(subscription);
+    let last = at;
+    while (this.subscriptions[last + 1]?.weight === subscription.weight) last++;
+    if (last > at) this.subscriptions.splice(last, 0, ...this.subscriptions.splice(at, 1));
+  }
+}
+
+/** A registered scheduler. */
+export class Scheduler extends WorkerEntry<never> implements EmqpParty {
+  readonly role = 'scheduler';
+  readonly port: EmqpPort;
+  readonly names = SCHEDULER_NAMES;
+  /** Jobs it was given, by their text. */
+  readonly jobs = new Set<string>();
+  readonly since: number;
+
+  constructor(port: EmqpPort, peer: Peer, now: number) {
+    super(peer, now);
+    this.since = now;
+    this.port = port;
+  }
+}
+
+/** Rule 18: a worker that has left with jobs it may still finish. */
+export class Leaver implements EmqpParty {
+  readonly port: EmqpPort;
+  readonly peer: Peer;
+  readonly open: WorkerJobs;
+  readonly life = new Deadline<Leaver>(this);
+  readonly names: readonly string[];
+  lastSeen: number;
+  processed: number;
+  readonly resends: number;
+
+  constructor({ port, peer, names, lastSeen, processed, resends }: Worker, now: number) {
+    this.port = port;
+    this.peer = peer;
+    this.names = names;
+    this.lastSeen = lastSeen;
+    this.processed = processed;
+    this.resends = resends;
+    this.open = new WorkerJobs(now, this);
+  }
+}
+
+/** All peers that are registered, or were lately. The same routing id at both ports is two peers. */
+export class Peers {
+  readonly #tables: Readonly<Record<EmqpPort, WorkerTable<Worker | Scheduler>>>;
+  readonly #leavers = { frontend: new Map<string, Leaver>(), backend: new Map<string, Leaver>() } as const;
+  readonly #grace: DeadlineList<Leaver>;
+
+  constructor(options: {
+    readonly heartbeatIntervalMs: number;
+    readonly expiryMs: number;
+    readonly leaveGraceMs: number;
+  }) {
+    const { heartbeatIntervalMs, expiryMs } = options;
+    const liveness = expiryMs / heartbeatIntervalMs;
+    const timings = { heartbeatIntervalMs, liveness, busyExpiryMs: expiryMs, muteExpiryMs: expiryMs };
+    this.#tables = { frontend: new WorkerTable(timings), backend: new WorkerTable(timings) };
+    this.#grace = new DeadlineList(options.leaveGraceMs);
+  }
+
+  get size(): number {
+    return this.#tables.frontend.size + this.#tables.backend.size;
+  }
+
+  get leaving(): number {
+    return this.#leavers.frontend.size + this.#leavers.backend.size;
+  }
+
+  get deadline(): number {
+    return Math.min(this.#tables.frontend.deadline, this.#tables.backend.deadline, this.#grace.deadline);
+  }
+
+  find({ port, peer }: EmqpParty): Worker | Scheduler | undefined {
+    return port === 'admin' ? undefined : this.#tables[port].find(peer);
+  }
+
+  findLeaver({ port, peer }: EmqpParty): Leaver | undefined {
+    return port === 'admin' ? undefined : this.#leavers[port].get(peer.key);
+  }
+
+  /** Whether a peer with this routing id is registered at either port. */
+  knows(peer: Peer): boolean {
+    return this.#tables.frontend.find(peer) !== undefined || this.#tables.backend.find(peer) !== undefined;
+  }
+
+  add(member: Worker | Scheduler, now: number): void {
+    const table = this.#tables[member.port];
+    table.add(member, now);
+    table.renew(member, now);
+  }
+
+  remove(member: Worker | Scheduler): void {
+    this.#tables[member.port].remove(member);
+  }
+
+  /** A sign of life; see `WorkerTable.heard`. */
+  heard(member: Worker | Scheduler, now: number): number | undefined {
+    return this.#tables[member.port].heard(member, now, false);
+  }
+
+  /** See `WorkerTable.dues`. */
+  dues(member: Worker | Scheduler): readonly number[] {
+    return this.#tables[member.port].dues(member);
+  }
+
+  /** The worker leaves; leaving twice makes no second entry. */
+  leave(worker: Worker, now: number): Leaver {
+    const leaver = this.findLeaver(worker) ?? new Leaver(worker, now);
+    this.#leavers[worker.port].set(worker.peer.key, leaver);
+    this.#grace.renew(leaver.life, now);
+    return leaver;
+  }
+
+  /** A sign of life of a leaving worker. */
+  renew(leaver: Leaver, now: number): void {
+    leaver.lastSeen = now;
+    this.#grace.renew(leaver.life, now);
+  }
+
+  forget(leaver: Leaver): void {
+    this.#leavers[leaver.port].delete(leaver.peer.key);
+    this.#grace.remove(leaver.life);
+  }
+
+  /** Call until `undefined`. */
+  takeHeartbeatDue(now: number): Worker | Scheduler | undefined {
+    return this.#tables.backend.takeHeartbeatDue(now) ?? this.#tables.frontend.takeHeartbeatDue(now);
+  }
+
+  /** The next peer that has been silent too long; the caller removes it. Call until `undefined`. */
+  takeExpired(now: number): Worker | Scheduler | undefined {
+    return this.#tables.backend.takeExpired(now) ?? this.#tables.frontend.takeExpired(now);
+  }
+
+  /** The next leaving worker that has been silent too long; the caller forgets it. Call until `undefined`. */
+  takeSilentLeaver(now: number): Leaver | undefined {
+    return this.#grace.takeDue(now);
+  }
+
+  /** No peer expires before `now + ms`: this process was too busy to listen (ADR 4). */
+  postponeExpiry(ms: number, now: number): void {
+    this.#tables.frontend.postponeExpiry(ms, now);
+    this.#tables.backend.postponeExpiry(ms, now);
+    this.#grace.postpone(ms, now);
+  }
+
+  *values(): IterableIterator<Worker | Scheduler> {
+    yield* this.#tables.backend.values();
+    yield* this.#tables.frontend.values();
+  }
+
+  *workers(): IterableIterator<Worker> {
+    for (const member of this.values()) if (member.role === 'worker') yield member;
+  }
+
+  *leavers(): IterableIterator<Leaver> {
+    yield* this.#leavers.backend.values();
+    yield* this.#leavers.frontend.values();
+  }
+}
+
+/** `left`: it said farewell. `former`: it believes it is registered, and is not. */
+export type Silence = 'left' | 'former';
+
+/** Bound; beyond it the oldest is forgotten. */
+const SILENCED_MAX = 100_000;
+
+/** Silenced peers, and why. Usually empty: then it costs nothing. */
+export class Silenced {
+  readonly #why = new Map<string, Silence>();
+
+  get size(): number {
+    return this.#why.size;
+  }
+
+  why(party: EmqpParty): Silence | undefined {
+    return this.#why.size === 0 ? undefined : this.#why.get(silencedKey(party));
+  }
+
+  add(party: EmqpParty, why: Silence): void {
+    this.#why.set(silencedKey(party), why);
+    for (const oldest of this.#why.keys()) {
+      if (this.#why.size <= SILENCED_MAX) break;
+      this.#why.delete(oldest);
+    }
+  }
+
+  /** The peer begins anew, or its connection has ended. */
+  remove(party: EmqpParty): void {
+    if (this.#why.size > 0) this.#why.delete(silencedKey(party));
+  }
+}
+
+function silencedKey({ port, peer }: EmqpParty): string {
+  return `${port} ${peer.key}`;
+}

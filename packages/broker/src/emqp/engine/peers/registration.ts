@@ -1,0 +1,227 @@
+/** EventMQ broker: who is registered, who is alive, and who is told nothing. Rules 2 to 6, 8, 16, 18 and 33; a lost worker's jobs are `../jobs/recovery.ts`. */
+import type { EmqpInformScheduler, EmqpInformWorker, EmqpQueue, EmqpRequest } from '@proj/frames/emqp';
+import type { Access, Peer, UndeliverableReason } from '@proj/transport';
+import type { Rights } from '../../../shared/rights.js';
+import type { EmqpBrokerSettings } from '../../options.js';
+import type { EmqpMessageDrop } from '../counters.js';
+import type { Dispatcher } from '../jobs/dispatcher.js';
+import type { EmqpParty, EmqpPeerLoss, EmqpPort } from '../events.js';
+import type { Standing } from '../legality.js';
+import type { Output } from '../output.js';
+import { type Leaver, Scheduler, SCHEDULER_NAMES, Worker } from './peers.js';
+import type { Recovery } from '../jobs/recovery.js';
+import type { BrokerState } from '../state.js';
+
+type Inform = EmqpInformWorker | EmqpInformScheduler;
+
+/** Somebody at one of the ports that peers register at. */
+export type PortParty = EmqpParty & { readonly port: EmqpPort };
+
+/** Registers workers and schedulers, keeps them alive, and lets them go. */
+export class Registration {
+  readonly #settings: EmqpBrokerSettings;
+  readonly #defaultQueues: readonly EmqpQueue[];
+  readonly #state: BrokerState;
+  readonly #out: Output;
+  readonly #rights: Rights;
+  readonly #dispatcher: Dispatcher;
+  readonly #recovery: Recovery;
+
+  constructor(
+    settings: EmqpBrokerSettings,
+    state: BrokerState,
+    out: Output,
+    parts: { readonly rights: Rights; readonly dispatcher: Dispatcher; readonly recovery: Recovery },
+  ) {
+    this.#settings = settings;
+    this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
+    this.#state = state;
+    this.#out = out;
+    this.#rights = parts.rights;
+    this.#dispatcher = parts.dispatcher;
+    this.#recovery = parts.recovery;
+  }
+
+  /** What the sender is to the broker: the column of the legality table. */
+  standingOf(from: EmqpParty, member: Worker | Scheduler | undefined, leaver: Leaver | undefined): Standing {
+    const registered = member ?? leaver;
+    if (registered === undefined) return 'stranger';
+    // The key of the registration itself may serve: the rules were checked then.
+    if (
+      this.#rights.limited &&
+      registered.peer.publicKey !== from.peer.publicKey &&
+      registered.names.some((name) => this.#rights.forbid(from.peer, 'serve', name))
+    )
+      return 'foreigner';
+    return member?.role ?? 'leaving';
+  }
+
+  /** Rule 6: a sign of life; and a hint, once, when it was long in coming. */
+  heard(member: Worker | Scheduler | undefined, leaver: Leaver | undefined): void {
+    const { peers } = this.#state;
+    if (leaver !== undefined) peers.renew(leaver, this.#out.now);
+    const silentMs = member === undefined ? undefined : peers.heard(member, this.#out.now);
+    if (member === undefined || silentMs === undefined) return;
+    const { port, peer } = member;
+    const { expiryMs } = this.#settings;
+    this.#out.effects.push({ kind: 'note', code: 'spacing-hint', port, peer, silentMs, expiryMs });
+  }
+
+  /**
+   * Rule 6: the peer believes it is registered. Our farewell makes one that understands it register again at once. It is said once, and nothing
+   * after it: other peers would take any message of ours for a sign of life.
+   */
+  farewellToFormer(from: EmqpParty): void {
+    this.#out.dropMessage('unknown-peer', from);
+    const { silenced, phase } = this.#state;
+    if (phase !== 'serving' || silenced.why(from) !== undefined) return;
+    silenced.add({ port: from.port, peer: from.peer }, 'former');
+    this.#out.bye(from);
+  }
+
+  /** Rules 2 to 5: INFORM that is refused gets no ACK. */
+  inform(from: PortParty, command: Inform): void {
+    const known = this.#state.peers.find(from);
+    const refusal = this.#refusal(from.peer, command, known === undefined);
+    if (refusal !== undefined) {
+      this.#out.dropMessage(refusal, from);
+      return;
+    }
+    if (known !== undefined) this.leave(known, 'informed-again');
+    this.#state.silenced.remove(from);
+    const member = this.#register(from, command);
+    this.#out.counters.peersJoined++;
+    this.#out.effects.push({ kind: 'peer-joined', role: member.role, port: from.port, peer: from.peer });
+    this.#out.send(member, { kind: 'ack', id: this.#out.newId(), of: command.id });
+    // Rule 3: a real job manager says no READY before it has heard one.
+    this.#out.heartbeat(member);
+  }
+
+  /** Rule 8: the first farewell is the last word between the two, whoever says it. */
+  bye(from: EmqpParty, member: Worker | Scheduler | undefined): void {
+    this.#state.silenced.add({ port: from.port, peer: from.peer }, 'left');
+    if (member !== undefined) this.leave(member, 'bye');
+  }
+
+  /** Rules 4 and 18: gone in order, with jobs it may still finish. Nothing more is sent to it. */
+  leave(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    this.#forget(member, reason);
+    if (member.role === 'worker') this.#recovery.leave(member);
+  }
+
+  /** Rule 16: unreachable. Nothing more is sent to it, but what was sent may still come back. */
+  strand(member: Worker | Scheduler, reason: UndeliverableReason): void {
+    this.#forget(member, reason);
+    if (member.role === 'worker') this.#recovery.strand(member);
+  }
+
+  /** Rule 16: a request came back. It goes on, behind guaranteed jobs that its worker was given before. */
+  returned(from: EmqpParty, request: EmqpRequest, reason: UndeliverableReason): void {
+    const { peers } = this.#state;
+    const member = peers.find(from);
+    const worker = member?.role === 'worker' ? member : undefined;
+    const leaver = peers.findLeaver(from);
+    const job =
+      (worker && this.#recovery.takeBack(worker.open, request)) ??
+      (leaver && this.#recovery.takeBack(leaver.open, request));
+    if (worker !== undefined) this.strand(worker, reason);
+    if (job !== undefined) this.#dispatcher.again(job);
+  }
+
+  /** Rules 16 and 18: the transport says that the connection has ended. */
+  gone(party: EmqpParty): void {
+    const { peers, silenced } = this.#state;
+    silenced.remove(party);
+    const member = peers.find(party);
+    if (member !== undefined) this.#forget(member, 'gone');
+    if (member?.role === 'worker') this.#recovery.recover(member.open);
+    const leaver = peers.findLeaver(party);
+    if (leaver === undefined) return;
+    peers.forget(leaver);
+    this.#recovery.recover(leaver.open);
+  }
+
+  /** Rule 33. All who must go do so before the first job is sent on, or it might go to one of them. */
+  changeAccess(access: Access): void {
+    this.#rights.replace(access);
+    const { peers } = this.#state;
+    const mustGo = ({ peer, names }: { readonly peer: Peer; readonly names: readonly string[] }) =>
+      names.some((name) => !access.allows(peer, 'serve', name));
+    const lost = [];
+    for (const member of [...peers.values()].filter(mustGo)) {
+      this.#out.bye(member);
+      this.#forget(member, 'not-allowed');
+      if (member.role === 'worker') lost.push(member.open);
+    }
+    for (const leaver of [...peers.leavers()].filter(mustGo)) {
+      peers.forget(leaver);
+      lost.push(leaver.open);
+    }
+    for (const open of lost) this.#recovery.recover(open);
+  }
+
+  /** Rules 6 and 18. All who are due go before the first job is sent on, or it might go to one of them. */
+  expire(): void {
+    const { peers } = this.#state;
+    const { now } = this.#out;
+    const lost = [];
+    for (let member = peers.takeExpired(now); member !== undefined; member = peers.takeExpired(now)) {
+      this.#forget(member, 'expired');
+      if (member.role === 'worker') lost.push(member.open);
+    }
+    for (let leaver = peers.takeSilentLeaver(now); leaver !== undefined; leaver = peers.takeSilentLeaver(now)) {
+      peers.forget(leaver);
+      lost.push(leaver.open);
+    }
+    for (const open of lost) this.#recovery.recover(open);
+  }
+
+  /** Rule 3. */
+  sendHeartbeats(): void {
+    const { peers } = this.#state;
+    const { now } = this.#out;
+    for (let member = peers.takeHeartbeatDue(now); member !== undefined; member = peers.takeHeartbeatDue(now))
+      this.#out.heartbeat(member);
+  }
+
+  #refusal(peer: Peer, command: Inform, isNew: boolean): EmqpMessageDrop | undefined {
+    if (this.#state.phase !== 'serving') return 'stopping';
+    const isScheduler = command.kind === 'inform-scheduler';
+    const names = isScheduler ? SCHEDULER_NAMES : this.#queuesOf(command).map(({ name }) => name);
+    if (names.some((name) => this.#rights.forbid(peer, 'serve', name))) return 'not-allowed';
+    if (isNew && this.#state.peers.size >= this.#settings.peersMax) return 'peers-limit';
+    if (!isScheduler && !this.#state.queues.mayServe(new Set(names))) return 'queues-limit';
+    return this.#state.registrations.take(peer.key, this.#out.now) ? undefined : 'registrations-limit';
+  }
+
+  #queuesOf(command: EmqpInformWorker): readonly EmqpQueue[] {
+    return command.queues ?? this.#defaultQueues;
+  }
+
+  #register({ port, peer }: PortParty, command: Inform): Worker | Scheduler {
+    const { peers, queues, assignments, settling } = this.#state;
+    const { now } = this.#out;
+    if (command.kind === 'inform-scheduler') {
+      const scheduler = new Scheduler(port, peer, now);
+      peers.add(scheduler, now);
+      assignments.add(scheduler);
+      return scheduler;
+    }
+    const worker = new Worker(port, peer, now);
+    peers.add(worker, now);
+    worker.subscribe(this.#queuesOf(command), queues, now);
+    this.#dispatcher.subscribed(worker);
+    settling.renew(worker.settling, now);
+    return worker;
+  }
+
+  /** Takes the peer out of all tables; a worker's jobs remain to be dealt with. Nothing more is sent to it. */
+  #forget(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    const { role, port, peer } = member;
+    this.#state.peers.remove(member);
+    if (member.role === 'worker') this.#dispatcher.unsubscribe(member);
+    else this.#state.assignments.remove(member);
+    this.#out.counters.peersLeft++;
+    this.#out.effects.push({ kind: 'peer-left', role, port, peer, reason });
+  }
+}

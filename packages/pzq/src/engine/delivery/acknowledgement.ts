@@ -1,0 +1,98 @@
+/** PZQ: what consumers say about messages, by key. Rules 13 to 15 and 37 of docs/protocols/pzq.md. */
+import { decodePzqKey, type PzqFromConsumer, type PzqKey } from '@proj/frames/pzq';
+import type { Peer } from '@proj/transport';
+import type { Committed } from '../../store/store.js';
+import type { PzqOutletName } from '../events.js';
+import { LEGALITY } from '../legality.js';
+import type { TakenChanges } from '../producers/pending-batch.js';
+import type { QueueState } from '../state.js';
+
+/** Acts on the answers of consumers. */
+export class Acknowledgements {
+  readonly #state: QueueState;
+
+  constructor(state: QueueState) {
+    this.#state = state;
+  }
+
+  /** A consumer of this outlet has sent something. */
+  receive(outlet: PzqOutletName, command: PzqFromConsumer, peer?: Peer): void {
+    const { out } = this.#state;
+    if (command.kind === 'malformed') {
+      out.drop(command.reason, outlet, peer);
+      return;
+    }
+    const key = decodePzqKey(command.key);
+    if (key === undefined || !this.#isOurs(key)) out.drop('key-unknown', outlet, peer);
+    else if (command.kind === 'lease-extension') this.#extend(outlet, key, peer);
+    else if (command.positive) this.#settle(outlet, key, peer);
+    else this.#giveBack(outlet, key, peer);
+  }
+
+  /** A commit has removed messages; of those that were not in memory only the store knew whether they exist. */
+  removed(removes: TakenChanges['removes'], { removed }: Committed): void {
+    const { ways, out } = this.#state;
+    for (const [index, { seq, origin }] of removes.entries()) {
+      for (const { backlog } of ways) backlog.flushed(seq);
+      if (origin !== 'key') continue;
+      if (removed[index] === true) {
+        out.counters.acked++;
+        out.counters.ackedLate++;
+        out.figures.queue.ended('ok');
+      } else out.drop('key-unknown', 'queue');
+    }
+  }
+
+  /** A message in memory must have been stored when the key says; for others the store looks. */
+  #isOurs({ epoch, seq, storedMicros }: PzqKey): boolean {
+    const { store, leases, queue } = this.#state;
+    if (epoch !== store.epoch || (leases === undefined && seq > queue.backlog.top)) return false;
+    const message = this.#state.find(seq)?.message;
+    return message === undefined || message.stored.storedMicros === storedMicros;
+  }
+
+  /** Rule 13: never delivered again from here on, and removed with the next commit. Rule 14: late ones as well. */
+  #settle(outlet: PzqOutletName, { seq, storedMicros }: PzqKey, peer: Peer | undefined): void {
+    const state = this.#state;
+    const { out, pending } = state;
+    const found = state.find(seq);
+    const [verdict] = LEGALITY[state.whereaboutsOf(seq, found?.message)].ack;
+    if (found !== undefined) {
+      out.counters.acked++;
+      if (verdict === 'settle late') out.counters.ackedLate++;
+      found.way.side.done(found.message);
+      state.forget(seq, found.way);
+      pending.remove(seq, storedMicros, 'memory');
+    } else if (verdict === 'drop' || state.unflushedFull) {
+      out.drop('key-unknown', outlet, peer);
+    } else {
+      for (const { backlog } of state.ways) backlog.hide(seq);
+      pending.remove(seq, storedMicros, 'key');
+    }
+  }
+
+  /** Rule 11. */
+  #giveBack(outlet: PzqOutletName, { seq }: PzqKey, peer: Peer | undefined): void {
+    const { leases, out, settings } = this.#state;
+    const found = this.#state.find(seq);
+    const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].nack;
+    if (verdict === 'return' || verdict === 'return later') found?.way.side.giveBack(found.message);
+    else if (verdict === 'refer' && leases !== undefined) leases.release([seq], settings.nackDelayMs);
+    else if (verdict !== 'ignore') out.drop('key-unknown', outlet, peer);
+  }
+
+  /** Rule 37. */
+  #extend(outlet: PzqOutletName, { seq }: PzqKey, peer: Peer | undefined): void {
+    const { leases, out, settings } = this.#state;
+    const found = this.#state.find(seq);
+    const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].extension;
+    const isExtended = verdict === 'renew' || (verdict === 'refer' && leases !== undefined);
+    if (!settings.extendLease || !isExtended) {
+      out.drop('extension-ignored', outlet, peer);
+      return;
+    }
+    if (found !== undefined) found.way.side.extend(found.message);
+    out.counters.extended++;
+    leases?.extend(seq);
+  }
+}

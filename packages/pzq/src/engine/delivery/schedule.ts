@@ -1,0 +1,67 @@
+/** PZQ: moments of the wall clock, kept in the store: delays and lifetimes that end. Rules 32 and 33 of docs/protocols/pzq.md. */
+import type { Entropy } from '@proj/transport';
+import type { Output } from '../output.js';
+
+/** Moments asked for at a time; few, because bodies come with them. */
+const DUE_MAX = 64;
+/** Longest time between looks at the wall clock, which may be set. */
+const LONGEST_WAIT_MS = 60_000;
+const MICROS = 1000;
+
+/** Asks the store what is due, when something is. */
+export class Schedule {
+  readonly #entropy: Entropy;
+  readonly #out: Output;
+  readonly #retryMs: number;
+  #nextMicros = Infinity;
+  #at = Infinity;
+  #asking = false;
+  /** No commit has answered the last moments yet. */
+  #open = false;
+
+  /** `retryMs`: pause after a read that failed, or that found nothing. */
+  constructor(retryMs: number, entropy: Entropy, out: Output) {
+    this.#retryMs = retryMs;
+    this.#entropy = entropy;
+    this.#out = out;
+  }
+
+  /** When to look again. */
+  get deadline(): number {
+    return this.#asking || this.#open ? Infinity : this.#at;
+  }
+
+  /** A commit tells when the next moment is; `answered`: it has answered the last ones. */
+  expect(nextMicros: number, answered: boolean): void {
+    if (answered) this.#open = false;
+    if (nextMicros === this.#nextMicros && !answered) return;
+    this.#nextMicros = nextMicros;
+    this.#schedule();
+  }
+
+  /** Asks the store for at most `room` messages. False when nothing is due. */
+  ask(room: number): boolean {
+    if (room <= 0 || this.deadline > this.#out.now) return false;
+    const nowMicros = this.#entropy.wallMicros();
+    if (nowMicros < this.#nextMicros) {
+      this.#schedule();
+      return false;
+    }
+    this.#asking = true;
+    this.#out.effects.push({ kind: 'due', nowMicros, limit: Math.min(room, DUE_MAX) });
+    return true;
+  }
+
+  /** The store has answered; `open`: with moments, which a commit will answer. */
+  answered(open: boolean): void {
+    this.#asking = false;
+    this.#open = open;
+    if (!open) this.#at = this.#out.now + this.#retryMs;
+  }
+
+  #schedule(): void {
+    const waitMs = Math.ceil((this.#nextMicros - this.#entropy.wallMicros()) / MICROS);
+    this.#at =
+      this.#nextMicros === Infinity ? Infinity : this.#out.now + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the
+ * order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
+ */
+import { compact } from '@proj/frames';
+import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
+import type { Entropy, Peer } from '@proj/transport';
+import type { PzqSettings } from '../../options.js';
+import type { NewMessage, StoreCounts } from '../../store/store.js';
+import { invalidHeader, type Output, type Refusal, REFUSALS } from '../output.js';
+
+/** A producer waiting for answers; others are not remembered. */
+interface Producer {
+  readonly peer: Peer;
+  /** Answers not yet sent. */
+  waiting: number;
+  /** Bytes of the ids in them. */
+  idBytes: number;
+  /** Messages to be stored among them, and their bytes. */
+  puts: number;
+  putBytes: number;
+  /** Its messages that are not in a commit yet. */
+  head: Entry | undefined;
+  tail: Entry | undefined;
+}
+
+/** A message of a producer: to be stored, or to be refused when its turn to be answered comes. */
+export interface Entry {
+  readonly producer: Producer;
+  readonly id: Uint8Array;
+  readonly bytes: number;
+  readonly content: NewMessage | Refusal;
+  /** The next one of the same producer. */
+  next: Entry | undefined;
+}
+
+/** An entry that is to be stored. */
+export interface Put extends Entry {
+  readonly content: NewMessage;
+}
+
+export function isPut(entry: Entry): entry is Put {
+  return 'body' in entry.content;
+}
+
+/** What an entry occupies beside the bytes of id and body. */
+const ENTRY_BYTES = 768;
+
+const MICROS = 1000;
+
+/** Accepts, refuses or drops what producers send, and answers it. O(1) per message. */
+export class ProducerSide {
+  readonly #settings: PzqSettings;
+  readonly #entropy: Entropy;
+  readonly #out: Output;
+  readonly #producers = new Map<string, Producer>();
+  /** Those with messages that are not in a commit yet, in the order of their turns. */
+  readonly #turns = new Set<Producer>();
+  /** Those whose next message is a refusal, which waits only for the commit under way. */
+  readonly #answerable = new Set<Producer>();
+  #queued = 0;
+  /** To be stored, in the queue or in the commit under way. */
+  #puts = 0;
+  #putBytes = 0;
+  #entries = 0;
+  #idBytes = 0;
+
+  constructor(settings: PzqSettings, entropy: Entropy, out: Output) {
+    this.#settings = settings;
+    this.#entropy = entropy;
+    this.#out = out;
+  }
+
+  /** Answers that producers are waiting for. */
+  get waiting(): number {
+    return this.#entries;
+  }
+
+  /** Bytes that they and the messages to be stored occupy. */
+  get heldBytes(): number {
+    return this.#putBytes + this.#idBytes + this.#entries * ENTRY_BYTES;
+  }
+
+  /** Entries not in a commit yet. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** Producers that wait for answers, and for how many. */
+  *open(): IterableIterator<readonly [peer: Peer, waiting: number]> {
+    for (const { peer, waiting } of this.#producers.values()) yield [peer, waiting];
+  }
+
+  find(peer: Peer): boolean {
+    return this.#producers.has(peer.key);
+  }
+
+  /** For invariants. */
+  get sizes() {
+    let entries = 0;
+    for (const { waiting } of this.#producers.values()) entries += waiting;
+    return { entries, puts: this.#puts, putBytes: this.#putBytes };
+  }
+
+  /** `acksWaiting`: answers that the socket still holds for this peer. `closed`: why nothing is accepted now, if so. */
+  accept(
+    peer: Peer,
+    command: PzqProduce | PzqUnusable,
+    acksWaiting: number,
+    counts: StoreCounts,
+    closed: Refusal | undefined,
+  ): void {
+    const producer = this.#producers.get(peer.key) ?? newProducer(peer);
+    if (this.#isStalled(producer, command.id, acksWaiting)) {
+      this.#out.drop('producer-stalled', 'receive', peer);
+      return;
+    }
+    const { content, bytes } = this.#judge(producer, command, counts, closed);
+    // The id waits for the disk: do not keep the memory of frames that came with it.
+    const entry = { producer, id: compact(command.id), bytes, content, next: undefined };
+    if (isPut(entry)) {
+      this.#puts++;
+      this.#putBytes += bytes;
+      producer.puts++;
+      producer.putBytes += bytes;
+    } else if (producer.waiting === 0) {
+      this.#out.refuse(peer, command.id, entry.content as Refusal);
+      return;
+    }
+    this.#producers.set(peer.key, producer);
+    producer.waiting++;
+    producer.idBytes += command.id.length;
+    this.#idBytes += command.id.length;
+    this.#entries++;
+    this.#append(producer, entry);
+  }
+
+  /** Takes out the next commit: one message to be stored of each producer in turn, with the refusals behind it, while there is room. */
+  takeBatch(): readonly Entry[] {
+    const { batchMax, batchMaxBytes } = this.#settings;
+    const batch: Entry[] = [];
+    let puts = 0;
+    let bytes = 0;
+    for (const producer of this.#turns) {
+      const entry = producer.head as Entry;
+      if (puts === batchMax || (puts > 0 && bytes + entry.bytes > batchMaxBytes)) break;
+      puts++;
+      bytes += entry.bytes;
+      batch.push(this.#shift(producer, entry));
+      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
+        batch.push(this.#shift(producer, head));
+      // To the end of the set, so that this loop meets all others first.
+      this.#turns.delete(producer);
+      if (producer.head !== undefined) this.#turns.add(producer);
+    }
+    return batch;
+  }
+
+  /** Answers `1`: the message is stored now, or was before. */
+  stored(entry: Entry): void {
+    this.#settle(entry);
+    this.#out.accept(entry.producer.peer, entry.id);
+  }
+
+  /** Answers `0`, with the entry's own reason if it has one. */
+  refused(entry: Entry, refusal: Refusal): void {
+    this.#settle(entry);
+    this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
+  }
+
+  /** Refuses everything that is not in a commit. */
+  refuseAll(refusal: Refusal): void {
+    for (const producer of this.#turns)
+      for (let { head } = producer; head !== undefined; { head } = producer)
+        this.refused(this.#shift(producer, head), refusal);
+    this.#turns.clear();
+    this.#answerable.clear();
+  }
+
+  /** Answers refusals that no longer wait for a commit. Only while none is under way. */
+  answerHead(): void {
+    for (const producer of this.#answerable) {
+      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
+        this.refused(this.#shift(producer, head), head.content as Refusal);
+      if (producer.head === undefined) this.#turns.delete(producer);
+    }
+    this.#answerable.clear();
+  }
+
+  #append(producer: Producer, entry: Entry): void {
+    this.#queued++;
+    if (producer.tail === undefined) {
+      producer.head = entry;
+      this.#turns.add(producer);
+      if (!isPut(entry)) this.#answerable.add(producer);
+    } else producer.tail.next = entry;
+    producer.tail = entry;
+  }
+
+  /** Takes the first one out. */
+  #shift(producer: Producer, head: Entry): Entry {
+    this.#queued--;
+    producer.head = head.next;
+    if (head.next === undefined) producer.tail = undefined;
+    return head;
+  }
+
+  #settle(entry: Entry): void {
+    const { producer } = entry;
+    this.#entries--;
+    if (isPut(entry)) {
+      this.#puts--;
+      this.#putBytes -= entry.bytes;
+      producer.puts--;
+      producer.putBytes -= entry.bytes;
+    }
+    producer.idBytes -= entry.id.length;
+    this.#idBytes -= entry.id.length;
+    if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
+  }
+
+  /** Rule 4. The socket does not tell how many bytes wait there: assume that all ids are as long as this one. */
+  #isStalled({ waiting, idBytes }: Producer, id: Uint8Array, acksWaiting: number): boolean {
+    const { producerAckMax, producerAckMaxBytes, intakeMax } = this.#settings;
+    if (waiting + acksWaiting >= producerAckMax || exceedsShare(waiting, this.#entries, 2 * intakeMax)) return true;
+    return waiting + acksWaiting > 0 && idBytes + (acksWaiting + 1) * id.length > producerAckMaxBytes;
+  }
+
+  #judge(
+    producer: Producer,
+    command: PzqProduce | PzqUnusable,
+    counts: StoreCounts,
+    closed: Refusal | undefined,
+  ): { readonly content: NewMessage | Refusal; readonly bytes: number } {
+    if (command.kind === 'unusable') return { content: REFUSALS[command.reason], bytes: 0 };
+    const bytes = command.body.reduce((sum, frame) => sum + frame.length, 0);
+    const refusal = closed ?? this.#tooMuch(producer, command, bytes, counts);
+    if (refusal !== undefined) return { content: refusal, bytes };
+    const { headers } = this.#settings;
+    const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
+    if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes };
+    this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
+    return { content: this.#newMessage(command, wishes), bytes };
+  }
+
+  /** Rule 18, and the bound on what may wait for a commit. */
+  #tooMuch(
+    producer: Producer,
+    { body }: PzqProduce,
+    bytes: number,
+    { messages, bytes: stored }: StoreCounts,
+  ): Refusal | undefined {
+    const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes } = this.#settings;
+    if (body.length > maxParts) return REFUSALS['too-many-parts'];
+    if (bytes > maxMessageBytes) return REFUSALS['too-large'];
+    if (maxMessages > 0 && messages + this.#puts >= maxMessages) return REFUSALS['queue-full-messages'];
+    if (maxBytes > 0 && stored + this.#putBytes + bytes > maxBytes) return REFUSALS['queue-full-bytes'];
+    if (exceedsShare(producer.puts, this.#puts, intakeMax)) return REFUSALS['queue-full-messages'];
+    if (this.#puts > 0 && producer.putBytes + this.#putBytes + bytes > intakeMaxBytes)
+      return REFUSALS['queue-full-bytes'];
+    return undefined;
+  }
+
+  #newMessage({ id, body }: PzqProduce, wishes: PzqWishes): NewMessage {
+    const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
+    const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
+    const storedMicros = this.#entropy.wallMicros();
+    this.#out.sawWall(storedMicros);
+    const message = {
+      storedMicros,
+      body: body.map(compact),
+      readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
+      expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
+    };
+    if (dedupeWindowMs === 0 || id.length === 0) return message;
+    return { ...message, dedupe: { id: compact(id), untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+  }
+}
+
+/**
+ * True when one holds more of a shared bound than it leaves free. So newcomers find room, however many fill it, and whoever holds most
+ * is refused first.
+ */
+function exceedsShare(own: number, all: number, max: number): boolean {
+  return all >= max || own >= max - all;
+}
+
+function newProducer(peer: Peer): Producer {
+  return { peer, waiting: 0, idBytes: 0, puts: 0, putBytes: 0, head: undefined, tail: undefined };
+}

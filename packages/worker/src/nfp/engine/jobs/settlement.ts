@@ -1,0 +1,189 @@
+/** NFP worker: what follows when a change of a job is durable, or will not be; and how long results are kept. Worker rules 4, 8, 11 and 13 of docs/protocols/nfp.md. */
+import { FINAL_STATUS } from './bodies.js';
+import type { NfpFinalState, NfpIncomingCall, NfpOutput } from '../events.js';
+import type { Lifecycle, LifecycleParts } from './lifecycle.js';
+import type { NfpJob, NfpJobs } from '../state.js';
+import type { JobWrites, Write } from '../records.js';
+
+/** Finished jobs removed in one commit, and the time between two such commits. */
+const SWEEP_MAX = 1000;
+const SWEEP_EVERY_MS = 100;
+
+/** Removes finished jobs, by age and by number. */
+export class Retention {
+  readonly #max: number;
+  readonly #jobs: NfpJobs;
+  readonly #writes: JobWrites;
+  readonly #out: NfpOutput;
+  #sweepAfter = -Infinity;
+
+  /** `max`: results kept. */
+  constructor(max: number, jobs: NfpJobs, writes: JobWrites, out: NfpOutput) {
+    this.#max = max;
+    this.#jobs = jobs;
+    this.#writes = writes;
+    this.#out = out;
+  }
+
+  /** When the next result has reached its age, and the store takes changes. */
+  get deadline(): number {
+    return Math.max(this.#jobs.deadline, this.#sweepAfter, this.#writes.stalledUntil);
+  }
+
+  /** Removes a finished job; `call` is answered when that is durable. */
+  remove(job: NfpJob, call?: NfpIncomingCall): void {
+    this.#jobs.release(job);
+    this.#writes.remove(job, call);
+  }
+
+  /** Removes the oldest results when there are too many. */
+  trim(): void {
+    let count = 0;
+    for (; this.#jobs.finished > this.#max; count++) this.remove(this.#jobs.oldest() as NfpJob);
+    if (count > 0) this.#out.report({ code: 'results-removed', count });
+  }
+
+  /** Removes results that have reached their age, a bounded number at a time. */
+  sweep(): void {
+    const { now } = this.#out;
+    if (this.#sweepAfter > now || this.#writes.isStalled) return;
+    let count = 0;
+    for (; count < SWEEP_MAX; count++) {
+      const job = this.#jobs.takeDue(now);
+      if (job === undefined) break;
+      this.remove(job);
+    }
+    if (count === 0) return;
+    this.#sweepAfter = now + SWEEP_EVERY_MS;
+    this.#out.report({ code: 'results-removed', count });
+  }
+}
+
+/** What a {@link Settlement} works with. */
+export interface SettlementParts extends Pick<LifecycleParts, 'out' | 'answers' | 'jobs' | 'slots' | 'writes'> {
+  readonly retention: Retention;
+  readonly lifecycle: Lifecycle;
+  /** The change that calls about the job waited for is over. */
+  readonly onSettled: (job: NfpJob) => void;
+}
+
+/** Ends each change, and answers whoever waited for it. */
+export class Settlement {
+  readonly #parts: SettlementParts;
+
+  constructor(parts: SettlementParts) {
+    this.#parts = parts;
+  }
+
+  /** The commit is durable. */
+  committed(commit: number): void {
+    for (const write of this.#parts.writes.settle(commit)) this.#written(write);
+  }
+
+  /** Nothing of it was kept. Jobs that were to be accepted or started are not; other changes have happened, and are written again. */
+  failed(commit: number, message: string): void {
+    const { writes, out, lifecycle } = this.#parts;
+    const failed = writes.settle(commit);
+    if (failed.length === 0) return;
+    out.report({ code: 'store-failed', message });
+    if (!lifecycle.isStaying) {
+      this.#giveUpAll(failed);
+      return;
+    }
+    const isNew = ({ kind }: Write): boolean => kind === 'accept' || kind === 'start';
+    writes.again(failed.filter((write) => !isNew(write)));
+    this.#giveUpAll(failed.filter(isNew));
+  }
+
+  /** The worker is leaving: what waits for a store that has failed is given up. */
+  abandon(): void {
+    this.#giveUpAll(this.#parts.writes.abandon());
+  }
+
+  #written(write: Write): void {
+    const { jobs, answers, lifecycle, onSettled } = this.#parts;
+    const { job, call } = write;
+    if (write.kind === 'mark') {
+      if (call !== undefined) answers.status(call, 200, 'CANCELLING');
+      return;
+    }
+    job.change = undefined;
+    switch (write.kind) {
+      case 'accept':
+        this.#accepted(job, write);
+        break;
+      case 'start':
+        lifecycle.begin(job, undefined);
+        break;
+      case 'finish':
+        this.#finished(job, write);
+        break;
+      case 'remove':
+        jobs.delete(job);
+        if (call !== undefined) answers.status(call, 200, 'DELETED');
+        break;
+    }
+    onSettled(job);
+  }
+
+  #accepted(job: NfpJob, write: Write): void {
+    const { writes, out, answers, jobs, lifecycle } = this.#parts;
+    const call = write.call as NfpIncomingCall;
+    writes.accepted(job, call);
+    out.report({ code: 'job-accepted', uuid: job.uuid, task: job.task });
+    answers.accepted(call);
+    if (job.run === undefined) jobs.enqueue(job);
+    else lifecycle.begin(job, write.body);
+  }
+
+  #finished(job: NfpJob, { state, call }: Write): void {
+    const { jobs, out, answers, retention } = this.#parts;
+    const final = state as NfpFinalState;
+    jobs.setState(job, final);
+    jobs.keep(job, out.now);
+    out.report({ code: 'job-finished', uuid: job.uuid, task: job.task, state: final });
+    if (call !== undefined) answers.status(call, 200, 'CANCELLED');
+    answers.progress(job, 'completed', FINAL_STATUS[final], final === 'FAILED' ? 'ERROR' : 'INFO');
+    job.log = [];
+    retention.trim();
+  }
+
+  /** From the last to the first, so that jobs are back in the queue in their order. */
+  #giveUpAll(writes: readonly Write[]): void {
+    for (const write of [...writes].reverse()) this.#giveUp(write);
+  }
+
+  /** A change that will not be written: a job that is lost by that runs again after the next start. */
+  #giveUp({ kind, job, call }: Write): void {
+    const { answers, jobs, slots, out, onSettled } = this.#parts;
+    switch (kind) {
+      case 'accept':
+        this.#refuse(job, call as NfpIncomingCall);
+        onSettled(job);
+        break;
+      case 'start':
+        job.change = undefined;
+        job.runs--;
+        slots.free(job);
+        jobs.putBack(job);
+        onSettled(job);
+        break;
+      case 'finish':
+        out.report({ code: 'job-interrupted', uuid: job.uuid, task: job.task });
+        break;
+      case 'mark':
+      case 'remove':
+        if (call !== undefined) answers.fail(call, 500, 'store does not take changes');
+        break;
+    }
+  }
+
+  #refuse(job: NfpJob, call: NfpIncomingCall): void {
+    const { writes, jobs, slots, answers } = this.#parts;
+    writes.accepted(job, call);
+    if (job.run !== undefined) slots.free(job);
+    job.change = undefined;
+    jobs.delete(job);
+    answers.refuse(call, 500, 'store', 'store did not take the job');
+  }
+}
