@@ -357,7 +357,7 @@ describe('proj-queue', () => {
     }
     expect(await queue.record('corrupt')).toMatchObject({
       level: 'error',
-      what: `message 3 of the store in ${folder} is not what was written: see 'proj queue check ${folder}'`,
+      what: `message 3 of the store in ${folder} does not match its checksum: see 'proj queue check ${folder}'`,
     });
     const producer = dealer(endpoints.receive);
     await producer.send(['id', '', 'more']);

@@ -65,7 +65,7 @@ it('rule 17: inventory and files from the broker, over one connection', async ()
   expect(await client.showClients()).toHaveLength(2);
   expect(await client.showWorkers()).toHaveLength(1);
   expect(await client.run('sample', 'render', { ...WAIT, kwargs: { template: 'nf://no' } })).toMatchObject({
-    'w-1': { failed: true, errors: [expect.stringContaining('the broker has none of this name')] },
+    'w-1': { failed: true, errors: [expect.stringContaining('the broker has no file with this name')] },
   });
   expect(existsSync(join(kept, 'no'))).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** PZQ server: dead letters, which the store lists and the engine returns or removes. Rule 35 of docs/protocols/pzq.md. */
+/** PZQ server: dead letters: the store lists them, the engine returns or removes them. Rule 35 of docs/protocols/pzq.md. */
 import { decodePzqKey, encodePzqKey } from '@proj/frames/pzq';
 import { ProjError, toBuffers } from '@proj/transport';
 import type { PzqEvent } from './engine/events.js';
@@ -6,7 +6,7 @@ import type { DeadMessage, DeathReason, QueueStore, Removal } from './store/stor
 
 /** A message that was given up. */
 export interface PzqDeadLetter {
-  /** The queue's key for it, as its consumers have seen it: 53 characters. */
+  /** The queue's key for it, as its consumers see it: 53 characters. */
   readonly key: string;
   readonly reason: DeathReason;
   /** How often it was delivered. */
@@ -17,7 +17,7 @@ export interface PzqDeadLetter {
   readonly body: readonly Buffer[];
 }
 
-/** Dead letters are listed, and changed, this many at a time. */
+/** Dead letters listed or changed at a time. */
 const PAGE_MAX = 100;
 const PAGE_BYTES = 8 * 2 ** 20;
 
@@ -26,7 +26,7 @@ interface OpenRequest {
   readonly reject: (error: ProjError) => void;
 }
 
-/** All dead letters of a store, a page at a time. */
+/** All dead letters of a store, read page by page. */
 export async function* listDeadLetters(
   store: QueueStore,
   epoch: bigint,
@@ -58,18 +58,18 @@ export class DeadLetterRequests {
       await this.#request((id) => ({ kind: 'revive', id, seqs: letters.map(({ seq }) => seq) }));
   }
 
-  /** Resolves when all are gone. */
+  /** Resolves when all are removed. */
   async discard(keys: Iterable<string>, epoch: bigint): Promise<void> {
     for (const letters of pagesOf(keys, epoch, 'removeDeadLetters'))
       await this.#request((id) => ({ kind: 'discard', id, letters }));
   }
 
-  /** Resolves to the number of messages removed, when that is on disk. */
+  /** Resolves to the number of messages removed, once that is on disk. */
   purge(): Promise<number> {
     return this.#request((id) => ({ kind: 'purge', id }));
   }
 
-  /** The request of this id is done, or failed with the store's code. */
+  /** The request with this id is done, or has failed with the store's code. */
   settle(id: number, code: string | undefined, count = 0): void {
     const request = this.#open.get(id);
     this.#open.delete(id);
@@ -77,7 +77,7 @@ export class DeadLetterRequests {
     else request?.reject(errorOf(code));
   }
 
-  /** Rejects all requests with `CLOSED`, from now on. */
+  /** Rejects all requests with `CLOSED` from now on. */
   close(): void {
     this.#isClosed = true;
     for (const id of this.#open.keys()) this.settle(id, 'CLOSED');
@@ -96,12 +96,12 @@ export class DeadLetterRequests {
   }
 }
 
-/** Keys as the engine names messages, some at a time. All are checked before the first is acted upon. */
+/** Keys in the form that the engine uses for messages, in batches. All are validated before the first is acted upon. */
 function pagesOf(keys: Iterable<string>, epoch: bigint, what: string): readonly (readonly Removal[])[] {
   const letters = Array.from(keys, (text) => {
     const key = decodePzqKey(Buffer.from(text, 'latin1'));
     if (key?.epoch !== epoch)
-      throw new ProjError('OPTIONS_INVALID', `${what}: ${JSON.stringify(text)} is no key of this queue`);
+      throw new ProjError('OPTIONS_INVALID', `${what}: ${JSON.stringify(text)} is not a key of this queue`);
     return { seq: key.seq, storedMicros: key.storedMicros };
   });
   const pages: Removal[][] = [];

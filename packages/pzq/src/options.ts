@@ -26,105 +26,111 @@ const storeObject = z.custom<QueueStore>(
 );
 const access = accessRules('pzq');
 
-/** What `setAccess` takes. */
+/** The argument of `setAccess`. */
 export const pzqAccessOptions = z.strictObject({
-  /** The rules, all of them. */
+  /** All rules. */
   access,
 });
 
-/** Schema of {@link PzqServerOptions}. All fields are optional; unknown ones are refused. */
+/** Schema of {@link PzqServerOptions}. All fields are optional; unknown ones are rejected. */
 export const pzqServerOptions = z
   .strictObject({
-    /** Where producers connect: 1 to 16 endpoints. Port `*` allowed, here and below. Default: the original's port. */
+    /** Endpoints for producers, 1 to 16. Port `*` is allowed, here and below. Default: the original's port. */
     receive: endpoints.default('tcp://127.0.0.1:11131'),
-    /** Where consumers connect. Default: the original's port. */
+    /** Endpoints for consumers. Default: the original's port. */
     send: endpoints.default('tcp://127.0.0.1:11132'),
     /** Where the queue answers `MONITOR`. Default: the next port (the original has ipc:///tmp/pzq-monitor). */
     monitor: endpoints.default('tcp://127.0.0.1:11133'),
-    /** Where consumers of dead letters connect. Default: nowhere. */
+    /** Endpoints for consumers of dead letters. Default: none. */
     deadLetterSend: endpoints.optional(),
     /**
-     * Where messages are kept: `lmdb:FOLDER`, `postgres://...` (several servers may share it; needs the package `pg`), `memory:`
-     * (for messages that may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
+     * The store: `lmdb:FOLDER`, `postgres://...` (several servers may share it; requires the package `pg`), `memory:` (for messages that may be
+     * lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
      */
     store: z
       .union([storeAddress, storeObject], 'must be lmdb:FOLDER, postgres://..., memory: or a QueueStore')
       .default('lmdb:./pzq-data'),
-    /** Milliseconds that a consumer has to acknowledge a message. 10 ms to a day, default 5000 (original). */
+    /** Time limit for a consumer to acknowledge a message, in milliseconds. 10 ms to a day, default 5000 (original). */
     ackTimeoutMs: milliseconds(10).default(5000),
-    /** Most messages in the queue, in flight included. 0 for no limit; default 10,000,000. Rule 18. */
+    /** Maximum number of messages in the queue, including those in flight. 0 for no limit; default 10,000,000. Rule 18. */
     maxMessages: count(0, MANY).default(10_000_000),
-    /** Most bytes of their bodies. 0 for no limit; default 8 GiB. */
+    /** Maximum bytes of their bodies. 0 for no limit; default 8 GiB. */
     maxBytes: count(0, MANY).default(8 * GIB),
     /** Largest body, in bytes. 1 KiB to 1 GiB, default 64 MiB. */
     maxMessageBytes: count(1024, GIB).default(64 * MIB),
-    /** Most frames of a body. Up to 100,000, default 1024. */
+    /** Maximum number of frames in a body. Up to 100,000, default 1024. */
     maxParts: count(1, 100_000).default(1024),
-    /** Most messages delivered and not yet acknowledged, over all consumers. Default 10,000. Rule 16. */
+    /** Maximum number of messages delivered and not yet acknowledged, over all consumers. Default 10,000. Rule 16. */
     maxInFlight: count(1, 10_000_000).default(10_000),
-    /** Most bytes of them; a single message may be larger. Default 64 MiB (original: 30 MiB). */
+    /** Maximum bytes of them; a single message may be larger. Default 64 MiB (original: 30 MiB). */
     maxInFlightBytes: count(1, MANY).default(64 * MIB),
-    /** Most messages in a group commit. Default 512: beyond it the store is hardly faster. Rule 7. */
+    /** Maximum number of messages in a group commit. Default 512: larger commits are hardly faster. Rule 7. */
     batchMax: count(1, 100_000).default(512),
-    /** Most bytes in a group commit; a single message may be larger. Default 8 MiB. */
+    /** Maximum bytes in a group commit; a single message may be larger. Default 8 MiB. */
     batchMaxBytes: count(1, MANY).default(8 * MIB),
-    /** Most messages waiting for a commit; beyond it producers are refused, and one producer when it has as many as there is room left. Default 100,000. */
+    /**
+     * Maximum number of messages waiting for a commit. Beyond it all producers are rejected, and a single producer once it has as many as are
+     * left for the others. Default 100,000.
+     */
     intakeMax: count(1, 10_000_000).default(100_000),
-    /** Most bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
+    /** Maximum bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
-    /** Most acknowledgements that one producer may leave unread before its messages are dropped. Default 100,000. Rule 4. */
+    /** Unread acknowledgements of one producer before its messages are dropped. Default 100,000. Rule 4. */
     producerAckMax: count(1, 10_000_000).default(100_000),
-    /** Most bytes of the ids in them. Default 16 MiB. */
+    /** Maximum bytes of the ids in them. Default 16 MiB. */
     producerAckMaxBytes: count(1024, 2 ** 40).default(16 * MIB),
-    /** Most messages held in memory before their turn; the rest stays in the store. Default 10,000. */
+    /** Maximum number of messages held in memory ahead of their turn; the rest stays in the store. Default 10,000. */
     windowMax: count(1, 1_000_000).default(10_000),
-    /** Most bytes of them; a single message may be larger. Default 64 MiB. */
+    /** Maximum bytes of them; a single message may be larger. Default 64 MiB. */
     windowMaxBytes: count(1, MANY).default(64 * MIB),
-    /** Milliseconds between probes of a store that failed. Default 1000. Rule 9. */
+    /** Milliseconds between probes of a failed store. Default 1000. Rule 9. */
     probeIntervalMs: milliseconds(1).default(1000),
-    /** Milliseconds that a drain gives consumers to acknowledge and producers to read their answers. Default 5000. Rule 19. */
+    /** Time that a drain gives consumers to acknowledge and producers to read their answers, in milliseconds. Default 5000. Rule 19. */
     drainMs: milliseconds(0).default(5000),
-    /** Milliseconds for which a repeated id of a producer is acknowledged without a second copy. Default 0: never (original). Rule 6. */
+    /**
+     * Time during which a producer's repeated id is acknowledged without storing a second copy, in milliseconds. Default 0: never (original).
+     * Rule 6.
+     */
     dedupeWindowMs: longMilliseconds.default(0),
-    /** Deliveries after which a message becomes a dead letter. Default 0: never. Rule 34. */
+    /** Number of deliveries after which a message becomes a dead letter. Default 0: never. Rule 34. */
     maxDeliveries: count(0, 2 ** 31 - 1).default(0),
-    /** Most dead letters; beyond it messages stay in the queue, and expired ones are removed. Default 100,000. */
+    /** Maximum number of dead letters; beyond it messages stay in the queue, and expired ones are removed. Default 100,000. */
     deadLettersMax: count(0, MANY).default(100_000),
     /** Make expired messages dead letters instead of removing them. Default false. */
     deadLetterExpired: z.boolean().default(false),
-    /** Least milliseconds between storing a message and its first delivery. Default 0. Rule 32. */
+    /** Minimum time between storing a message and its first delivery, in milliseconds. Default 0. Rule 32. */
     delayMs: longMilliseconds.default(0),
-    /** Milliseconds that a negatively acknowledged message rests; it counts as in flight. Default 0 (original). Rule 36. */
+    /** How long a negatively acknowledged message rests, in milliseconds; it counts as in flight. Default 0 (original). Rule 36. */
     nackDelayMs: milliseconds(0).default(0),
-    /** The rest doubles with each delivery up to this. Default: `nackDelayMs`, so that it does not. */
+    /** The rest doubles with each delivery up to this. Default: `nackDelayMs`, no doubling. */
     nackDelayMaxMs: milliseconds(0).optional(),
-    /** Milliseconds after which a message is no longer delivered. Default 0: never. Rule 33. */
+    /** Milliseconds after which a message is no longer delivered. Default 0: no limit. Rule 33. */
     ttlMs: longMilliseconds.default(0),
-    /** Let consumers send a key alone to extend its lease, which the original ignores. Default false. Rule 37. */
+    /** Let consumers extend a lease by sending only the key, which the original ignores. Default false. Rule 37. */
     extendLease: z.boolean().default(false),
     /** Read producers' header frames `PZQ-DELAY-MS:` and `PZQ-TTL-MS:`, which the original drops. Default false. Rule 38. */
     headers: z.boolean().default(false),
-    /** Most messages taken at a time from a store that several servers share. Default 256. Rule 30. */
+    /** Maximum number of messages taken at a time from a store that several servers share. Default 256. Rule 30. */
     takeMax: count(1, 10_000).default(256),
     /** Sockets and clock. Default: ZMTP in TypeScript, and the system clock. */
     transport: transportOfServer.optional(),
-    /** CURVE: encryption, and admission by key. Default: neither. */
+    /** CURVE: encryption, and authorization by key. Default: neither. */
     curve: curveOfServer.optional(),
     /** The queue's name in access rules; its monitor is `NAME.monitor`, its dead letters are `NAME.dead`. 1 to 200 characters, default `pzq`. */
     name: z.string().min(1).max(200).default('pzq'),
     /**
-     * Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys need `curve`, and a transport that tells
-     * keys, such as `zmtpTransport()` of `@proj/zmtp`. Default: no restrictions.
+     * Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys require `curve`, and a transport that reports keys,
+     * such as `zmtpTransport()` of `@proj/zmtp`. Default: no restrictions.
      */
     access: access.optional(),
   })
   .refine((o) => o.maxBytes === 0 || o.maxBytes >= o.maxMessageBytes, {
     path: ['maxBytes'],
-    error: 'must be 0 or at least maxMessageBytes, or a legal message could never be stored',
+    error: 'must be 0 or at least maxMessageBytes, because otherwise some legal messages could never be stored',
   })
   .refine((o) => o.intakeMaxBytes >= o.maxMessageBytes, {
     path: ['intakeMaxBytes'],
-    error: 'must be at least maxMessageBytes, or a legal message could never be stored',
+    error: 'must be at least maxMessageBytes, because otherwise some legal messages could never be stored',
   })
   .refine((o) => o.nackDelayMaxMs === undefined || o.nackDelayMaxMs >= o.nackDelayMs, {
     path: ['nackDelayMaxMs'],
@@ -132,14 +138,14 @@ export const pzqServerOptions = z
   })
   .refine((o) => o.ttlMs === 0 || o.ttlMs > o.delayMs, {
     path: ['ttlMs'],
-    error: 'must be 0 or more than delayMs, or no message would ever be delivered',
+    error: 'must be 0 or more than delayMs, because otherwise no message would ever be delivered',
   })
   .transform((o) => ({ ...o, nackDelayMaxMs: o.nackDelayMaxMs ?? o.nackDelayMs }));
 
-/** What `new PzqServer()` takes; see the fields of {@link pzqServerOptions}. */
+/** The options of `new PzqServer()`; see the fields of {@link pzqServerOptions}. */
 export type PzqServerOptions = z.input<typeof pzqServerOptions>;
 
-/** {@link PzqServerOptions} with every default filled in. */
+/** {@link PzqServerOptions} with all defaults. */
 export type PzqServerSettings = z.output<typeof pzqServerOptions>;
 
 type ShellOption =
@@ -153,9 +159,9 @@ type ShellOption =
   | 'name'
   | 'access';
 
-/** What the engine is told: all settings but those of its shell. */
+/** The engine's settings: all but those of its shell. */
 export interface PzqSettings extends Omit<PzqServerSettings, ShellOption> {
-  /** Dead letters are delivered at an endpoint of their own. */
+  /** Dead letters are delivered at their own endpoint. */
   readonly deadLetterSend: boolean;
   /** The server's version, for the monitor. */
   readonly version: string;

@@ -28,21 +28,21 @@ import { storeOf } from './stores.js';
 
 /** Events of a {@link PzqServer}. */
 export interface PzqServerEvents {
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** A note for the log; at most once a minute for the same peer and reason. */
   note: PzqNote;
-  /** The store takes no messages. Producers are refused, everything else goes on, until `resumed`. */
+  /** The store accepts no messages. Producers are rejected, everything else continues, until `resumed`. */
   refusing: PzqRefusingNotice;
   resumed: PzqResumedNotice;
-  /** The store is damaged. Producers are refused; nothing is delivered or written any more. */
+  /** The store is damaged. Producers are rejected; nothing is delivered or written any more. */
   corrupt: PzqCorruptNotice;
   'dead-letter': PzqDeadLetterNotice;
-  /** A peer was not let in, or failed the handshake; the same key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; at most once a minute for the same key or address. */
   refused: HandshakeRefusal;
-  /** A socket failed for good: nothing more is received there. Close this server and start another. */
+  /** A socket failed permanently: it receives nothing more. Close this server and start another one. */
   broken: Error;
 }
 
-/** Where a {@link PzqServer} is bound, wildcard ports filled in. */
+/** The bound endpoints of a {@link PzqServer}, with wildcard ports filled in. */
 export interface PzqServerEndpoints {
   /** For producers. */
   readonly receive: string[];
@@ -61,7 +61,7 @@ interface Running {
 }
 
 /**
- * Keeps what producers push, on disk before it says so, and gives it to consumers until one of them acknowledges it.
+ * Stores what producers push, on disk before it acknowledges, and delivers it to consumers until one of them acknowledges it.
  *
  * ```ts
  * await using queue = new PzqServer({ store: 'lmdb:./orders' });
@@ -87,20 +87,20 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   }
 
   /**
-   * Opens the store, binds and serves; if that fails, the store is left as it was. Beyond what {@link Startable} says, rejects with
-   * `OPTIONS_INVALID` for a folder that cannot be made, read or written to, `UNAVAILABLE` for a missing database driver, a database
-   * that is away or a store that another process has, and `CORRUPT` for a store that is damaged or of a newer version.
+   * Opens the store, binds and serves; if that fails, the store is unchanged. Besides what {@link Startable} says, rejects with
+   * `OPTIONS_INVALID` for a folder that cannot be created, read or written, `UNAVAILABLE` for a missing database driver, an unreachable database
+   * or a store held by another process, and `CORRUPT` for a store that is damaged or of a newer version.
    */
   start(): Promise<PzqServerEndpoints> {
     return (this.#starting ??= this.#start());
   }
 
-  /** Refuses producers, writes what has arrived, and gives consumers `drainMs` to acknowledge; then closes. Idempotent. */
+  /** Rejects producers, writes what has arrived, gives consumers `drainMs` to acknowledge, then closes. Idempotent. */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
 
-  /** Stops at once. Unanswered messages may be stored or not; messages of consumers come back later. Idempotent. */
+  /** Stops at once. Unanswered messages may or may not be stored; messages of consumers return later. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -113,16 +113,16 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
     return this.#events.on(event, listener);
   }
 
-  /** Beyond what {@link Guarded} says, throws `OPTIONS_INVALID` for rules that keep out consumers without option `curve`: rule 39. */
+  /** Besides what {@link Guarded} says, throws `OPTIONS_INVALID` for rules that restrict consumers without option `curve`: rule 39. */
   setAccess(rules: AccessRules): void {
     const access = new Access(parseOptions('PzqServer', pzqAccessOptions, { access: rules }).access);
     this.#running?.host.setAccess(access);
     this.#access = access;
   }
 
-  /** Sizes now and totals so far. Throws `CLOSED` before `start` has resolved. */
+  /** Current sizes and totals so far. Throws `CLOSED` before `start` has resolved. */
   stats(): PzqStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of the queue, its consumers and producers, and of the store's commits. */
+  /** The same plus the operator's view: figures of the queue, its consumers and producers, and of the store's commits. */
   stats(options: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const { engine, host } = this.#started('stats');
@@ -136,28 +136,28 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   }
 
   /**
-   * The dead letters in the order in which they were stored, read a page at a time; letters that come or go meanwhile may be among
-   * them or not. Rejects with the store's error, or with `CLOSED` before the start.
+   * The dead letters in the order in which they were stored, read page by page; letters that come or go meanwhile may or may not be included.
+   * Rejects with the store's error, or with `CLOSED` before the start.
    */
   async *deadLetters(): AsyncGenerator<PzqDeadLetter, void, undefined> {
     yield* listDeadLetters(this.#store, this.#started('deadLetters').epoch);
   }
 
   /**
-   * Puts dead letters back into the queue, in their old places, with no deliveries counted and no lifetime. Resolves when that is on
-   * disk; keys of other messages are ignored. Rejects with `OPTIONS_INVALID` for a text that is no key of this queue, with
-   * `WRITE_FAILED`, `CORRUPT` or `CLOSED`.
+   * Returns dead letters to the queue, to their old places, without counted deliveries and without an expiry. Resolves when that is on disk;
+   * keys of other messages are ignored. Rejects with `OPTIONS_INVALID` for a text that is not a key of this queue, with `WRITE_FAILED`,
+   * `CORRUPT` or `CLOSED`.
    */
   async returnDeadLetters(keys: Iterable<string>): Promise<void> {
     await this.#requests.revive(keys, this.#started('returnDeadLetters').epoch);
   }
 
-  /** Removes dead letters for good; otherwise as {@link PzqServer.returnDeadLetters}. */
+  /** Removes dead letters permanently; otherwise as {@link PzqServer.returnDeadLetters}. */
   async removeDeadLetters(keys: Iterable<string>): Promise<void> {
     await this.#requests.discard(keys, this.#started('removeDeadLetters').epoch);
   }
 
-  /** Delivers nothing of the queue until {@link PzqServer.resume}; producers are served. Not remembered by the store. Throws `CLOSED` before the start. */
+  /** Delivers no messages of the queue until {@link PzqServer.resume}; producers are still served. Not stored. Throws `CLOSED` before the start. */
   pause(): void {
     this.#started('pause').host.dispatch({ kind: 'pause', isPaused: true });
   }
@@ -168,8 +168,8 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   }
 
   /**
-   * Removes all messages that are ready, for good; those that are delayed or with consumers stay. Resolves to their number when that is on
-   * disk. Rejects with `WRITE_FAILED`, `CORRUPT` or `CLOSED`; then some may be removed.
+   * Permanently removes all ready messages; those that are delayed or with consumers stay. Resolves to their number once that is on disk.
+   * Rejects with `WRITE_FAILED`, `CORRUPT` or `CLOSED`; some may then be removed.
    */
   async purge(): Promise<number> {
     this.#started('purge');
@@ -177,8 +177,8 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   }
 
   /**
-   * Gives a consumer nothing more; what it has it may acknowledge. `id` is its routing id as text or in hex. It gets messages again when it
-   * connects anew. Returns how many there were. Throws `CLOSED` before the start.
+   * Delivers nothing more to a consumer, which may still acknowledge what it has. `id` is its routing id as text or in hex. It gets messages
+   * again when it reconnects. Returns how many there were. Throws `CLOSED` before the start.
    */
   drainConsumer(id: string): number {
     const { engine, host } = this.#started('drainConsumer');

@@ -1,4 +1,4 @@
-/** PZQ server: its sockets, and the events that they report to the engine. */
+/** PZQ server: its sockets, and the events that they make for the engine. */
 import { decodePzqAtMonitor, decodePzqAtReceive, decodePzqAtSend } from '@proj/frames/pzq';
 import type { Peer, SocketPlan } from '@proj/transport';
 import type { PzqEvent, PzqOutletName } from './engine/events.js';
@@ -8,22 +8,25 @@ type Endpoints = string | readonly string[];
 type Plan = SocketPlan<PzqEvent>;
 
 const KIB = 1024;
-/** Room for id and headers beside the largest body. A message slightly over the limits is answered, not cut off. */
+/** Room for id and headers besides the largest body. A message slightly over the limits is answered instead of cut off. */
 const ENVELOPE_BYTES = 64 * KIB;
 const ENVELOPE_FRAMES = 64;
-/** An answer beside its id: status, blank, the longest reason, and its bookkeeping. */
+/** Size of an answer besides its id: status, blank, the longest reason, and its bookkeeping. */
 const ANSWER_BYTES = 256;
-/** How many producers may leave as many answers unread as one may at most. */
+/** Number of producers that may each leave the maximum of answers unread. */
 const STALLED_PRODUCERS = 10;
-/** High-water mark of a consumer. With 1, libzmq's thread and ours would sleep in turn for every message. */
+/** High-water mark of a consumer. With 1, libzmq's thread and ours would take turns sleeping for every message. */
 const CONSUMER_MARK = 2;
-/** How long one offer may take; then the message is encoded anew. */
+/** Time limit of one offer; then the message is encoded anew. */
 const SEND_WAIT_MS = 100;
 
 /** Places of the sockets in {@link socketPlans}. */
 export const SOCKETS = { receive: 0, monitor: 1, queue: 2, 'dead-letters': 3 } as const;
 
-/** All sockets of a server. A producer that is gone keeps nothing, so that is no event. `acksWaiting`: answers that the receive socket still holds for a producer. */
+/**
+ * All sockets of a server. A producer that has left keeps nothing, so that makes no event. `acksWaiting`: answers that the receive socket still
+ * holds for a producer.
+ */
 export function socketPlans(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan[] {
   const { send, monitor, deadLetterSend, name } = settings;
   const plans = [receivePlan(settings, acksWaiting), monitorPlan(monitor), sendPlan('queue', send, name)];
@@ -40,12 +43,12 @@ function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => n
     port: {
       maxMessageFrames: 2 * maxParts + ENVELOPE_FRAMES,
       maxMessageBytes: 2 * maxMessageBytes + ENVELOPE_BYTES,
-      // Rule 4: the engine stops taking from a producer before this bound loses an answer.
+      // Rule 4: the engine stops accepting from a producer before this limit loses an answer.
       peerQueueMax: producerAckMax,
       peerQueueMaxBytes: answerBytes,
       queueMax: STALLED_PRODUCERS * producerAckMax,
       queueMaxBytes: STALLED_PRODUCERS * answerBytes,
-      // A producer with a routing id of its own gets its answers on the connection it has now.
+      // A producer with its own routing id gets its answers on its current connection.
       handover: true,
     },
     // Rule 19.
@@ -75,7 +78,7 @@ function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, serves: string): 
       sendWaitMs: SEND_WAIT_MS,
       tellsPeers: true,
       maxMessageBytes: 64 * KIB,
-      // What has not been sent is in the store.
+      // Unsent messages are in the store.
       lingerMs: 0,
     },
     onMessage: (peer, frames) => ({ kind: 'consumer', outlet, peer, command: decodePzqAtSend(frames) }),

@@ -1,4 +1,4 @@
-/** PZQ server: what the engine asks of the store. Each answer is an event. Rule 25 of docs/protocols/pzq.md. */
+/** PZQ server: the engine's calls to the store. Each answer becomes an event. Rule 25 of docs/protocols/pzq.md. */
 import { isProjError } from '@proj/transport';
 import type { PzqEffect, PzqEvent } from './engine/events.js';
 import type { QueueStore } from './store/store.js';
@@ -11,7 +11,7 @@ export type StoreEffect = Extract<
 
 const READERS = { queue: 'scan', 'dead-letters': 'dead' } as const;
 
-/** Asks the store, and dispatches its answer or failure. A store that throws where it should reject has failed as well. */
+/** Calls the store, and dispatches its answer or failure. A store that throws instead of rejecting has also failed. */
 export function callStore(store: QueueStore, effect: StoreEffect, dispatch: (event: PzqEvent) => void): void {
   const tell = (event: PzqEvent | undefined): void => {
     if (event !== undefined) dispatch(event);
@@ -66,7 +66,7 @@ function leasesOf({ name, leases }: QueueStore): NonNullable<QueueStore['leases'
   return leases;
 }
 
-/** The code that producers and the log are given, such as `ENOSPC`. */
+/** The code that producers and the log get, such as `ENOSPC`. */
 function codeOf(error: unknown): string {
   const { details, code } = (error ?? {}) as {
     readonly details?: { readonly code?: unknown };

@@ -1,4 +1,4 @@
-/** Options that mean the same for a worker of any protocol: defaults, bounds, checks. */
+/** Options that workers of all protocols share: defaults, bounds, checks. */
 import { curveOfClient, tracingOption, transportOfClient } from '@proj/transport/peer-schemas';
 import { callback, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
@@ -11,11 +11,11 @@ export const endpoints = z.array(endpointOf('expected an endpoint such as tcp://
 
 /** Options of every connection. */
 export const connectionFields = {
-  /** How long the other side must have answered before the back-off starts over at `reconnectMinMs`. 0 to a day; default 10,000. */
+  /** How long a connection must last before the back-off starts over at `reconnectMinMs`. 0 to a day; default 10,000. */
   minUptimeMs: duration(0).default(10_000),
   /** Largest message, sent or received, in bytes over all frames. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
-  /** CURVE: encrypts the connection and proves each side's identity to the other. Default: none. */
+  /** CURVE: encrypts the connection and authenticates both sides. Default: none. */
   curve: z.optional(curveOfClient),
   /** Provides sockets and time. Default: ZMTP in TypeScript. */
   transport: z.optional(transportOfClient),
@@ -28,7 +28,7 @@ export const workerFields = {
   ...connectionFields,
   /** Answers the requests. Required. */
   handler: callback,
-  /** Requests handled at the same time, each over a connection of its own. 1 to 1000; default 1. */
+  /** Requests handled at the same time, each over its own connection. 1 to 1000; default 1. */
   concurrency: z.int().min(1).max(1000).default(1),
   /** Intervals of silence after which the other side counts as lost. 2 to 1000; default 3 (the Guide). */
   liveness: z.int().min(2).max(1000).default(3),
@@ -36,12 +36,12 @@ export const workerFields = {
   drainMs: milliseconds.default(10_000),
 };
 
-/** Refuses one option, in a check that looks at several. */
+/** Rejects one option, in a check over several. */
 export function refuse(context: z.RefinementCtx, option: string, message: string): void {
   context.addIssue({ code: 'custom', path: [option], message });
 }
 
-/** Refuses a `reconnectMaxMs` below `reconnectMinMs`. */
+/** Rejects a `reconnectMaxMs` below `reconnectMinMs`. */
 export function checkReconnect(
   { reconnectMinMs, reconnectMaxMs }: { readonly reconnectMinMs: number; readonly reconnectMaxMs: number },
   context: z.RefinementCtx,

@@ -1,4 +1,4 @@
-/** A worker as its user sees it, whatever the protocol: several sessions with one handler, one life, one set of events and counters. */
+/** A worker as its user sees it, in any protocol: several sessions with one handler, one life cycle, one set of events and counters. */
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
 import type { FrameHandler } from '@proj/transport/service';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './shared/events.js';
@@ -8,44 +8,47 @@ import type { WorkerCodec, WorkerCounts, WorkerRunnerOptions, WorkerTraces } fro
 
 /** Events of a worker. `session` counts from 0 to `concurrency` - 1. */
 export interface WorkerEvents<Note> {
-  /** The broker was heard for the first time in a conversation: by its first heartbeat, if no request comes before. */
+  /** First message from the broker in a conversation: its first heartbeat, if no request comes before. */
   ready: { readonly session: number; readonly endpoint: string };
-  /** A conversation was lost; the next one begins in `retryInMs`, or never when that is absent. */
+  /** A conversation was lost; the next one begins in `retryInMs`, or never if that is absent. */
   lost: {
     readonly session: number;
     readonly endpoint: string;
     readonly reason: LossReason;
     readonly retryInMs?: number;
   };
-  /** Anything worth a log line or a counter, including `ready` and `lost`. */
+  /** A note for a log line or a counter, including `ready` and `lost`. */
   note: { readonly session: number; readonly note: Note };
-  /** The handshake with a broker failed, because of its key or ours; it is tried again. */
+  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
   refused: { readonly session: number; readonly refusal: HandshakeRefusal };
-  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. Without a listener: standard error, once a minute. */
+  /**
+   * A handler threw or violated its service's schema, `onError` threw, or a socket failed. The worker continues. Without a listener: standard
+   * error, once a minute.
+   */
   error: { readonly session: number; readonly error: unknown };
 }
 
-/** What a worker has done so far, over all its sessions. */
+/** A worker's totals, over all its sessions. */
 export interface WorkerStats<Drop extends string> extends WorkerCounts {
-  /** Handlers that run now. */
+  /** Handlers running now. */
   readonly busy: number;
-  /** Conversations in which the broker was heard. */
+  /** Conversations with at least one message from the broker. */
   readonly conversations: number;
-  /** Results that came after their conversation had ended. */
+  /** Results that arrived after their conversation had ended. */
   readonly discarded: number;
   /** Lost conversations by reason. */
   readonly lost: Readonly<Partial<Record<LossReason, number>>>;
-  /** Dropped messages by reason, requests included (`busy`, `leaving`). */
+  /** Dropped messages by reason, including requests (`busy`, `leaving`). */
   readonly dropped: Readonly<Partial<Record<Drop | 'busy' | 'leaving', number>>>;
 }
 
-/** What a worker of one protocol plugs in. */
+/** What one protocol's worker supplies. */
 export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends WorkerCodec<Incoming, Outgoing>, WorkerTraces {
   /** Begins error messages. */
   readonly name: string;
   /** A new session. `random` returns a number in [0, 1), `index` counts from 0 to `concurrency` - 1. */
   session(random: () => number, index: number): Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
-  /** The handler of one session; `report` takes errors that did not keep it from replying. */
+  /** The handler of one session; `report` receives errors that did not prevent a reply. */
   handle(report: (error: unknown) => void): FrameHandler;
 }
 
@@ -78,7 +81,7 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
 
   /** Ends all sessions, after their work or at once; resolves when no socket is open and no handler runs. May be repeated. */
   async finish(how: 'drain' | 'close'): Promise<void> {
-    // A start that is still loading finds out by itself: it has opened nothing yet.
+    // A start that is still loading notices by itself: it has opened nothing yet.
     this.#life.end();
     await Promise.all(this.#runners.map((runner) => runner.finish(how)));
   }
@@ -90,7 +93,7 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
     return this.#life.on(name, listener);
   }
 
-  /** Counters since construction, as a copy. */
+  /** A copy of the counters since construction. */
   stats(): WorkerStats<Drop> {
     const sum = { requests: 0, replies: 0, partials: 0, failures: 0, busy: 0 };
     for (const { counts, isBusy } of this.#runners) {

@@ -1,11 +1,11 @@
-/** What every worker's facade is made of, whatever its protocol: listeners, errors that nobody listens for, one start and one end. */
+/** The parts that every worker's facade shares: listeners, errors without a listener, one start and one end. */
 import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
 import type { Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 
 type Begin = (transport: Transport) => Promise<void>;
 
-/** One life, from construction to the end. `Events` are those of the facade. */
+/** One life cycle, from construction to the end. `Events` are the facade's. */
 export class WorkerLife<Events extends { readonly error: { readonly error: unknown } }> {
   readonly #name: string;
   readonly #events = new Emitter<Events>();
@@ -19,17 +19,17 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     this.#unheard = new UnheardErrors(name);
   }
 
-  /** Loads the transport, with CURVE if the worker has it, and begins with it. Once: further calls get the first one's outcome. */
+  /** Loads the transport, with CURVE if the worker uses it, and begins with it. Once: further calls get the first one's outcome. */
   start(given: Transport | undefined, curve: object | undefined, begin: Begin): Promise<void> {
     return (this.#starting ??= this.#start(given, curve, begin));
   }
 
-  /** From now on a start rejects with `CLOSED`, also one that is under way. */
+  /** From now on a start rejects with `CLOSED`, even one already under way. */
   end(): void {
     this.#isEnding = true;
   }
 
-  /** Resolves when a start that is under way has succeeded or failed. */
+  /** Resolves when a start under way has succeeded or failed. */
   async settled(): Promise<void> {
     await this.#starting?.catch(() => undefined);
   }
@@ -46,7 +46,7 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     this.#events.emit(name, payload);
   }
 
-  /** Emits `error`, or writes it to standard error if nobody listens. */
+  /** Emits `error`, or writes it to standard error if there is no listener. */
   fail(payload: Events['error']): void {
     if (this.#events.has('error')) this.#events.emit('error', payload);
     else this.#unheard.tell(payload.error);

@@ -1,4 +1,4 @@
-/** Runs one session of a worker and its handler. All decisions are the session's. No protocol. */
+/** Runs one session of a worker and its handler. All decisions are the session's. Knows no protocol. */
 import { ProjError, SessionHost } from '@proj/transport';
 import type { BodyInput, Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { HandlerRun, untilRoom } from '@proj/transport/service';
@@ -7,16 +7,16 @@ import { carrierInBody, withoutTraceFrame } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan, Tracing } from '@proj/transport/tracing';
 import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './shared/events.js';
 
-/** How commands of one protocol become frames, and what stands in for a reply. */
+/** How one protocol encodes commands, and what it sends instead of a missing reply. */
 export interface WorkerCodec<Incoming, Outgoing> {
   encode(command: Outgoing): readonly Uint8Array[];
-  /** Total: bytes that are no message become a value. */
+  /** Total: bytes that are not a message become a value. */
   decode(frames: readonly Uint8Array[]): Incoming;
-  /** What to reply in place of a handler that threw; `undefined` for no reply. */
+  /** The reply to send if a handler threw; `undefined` for none. */
   onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
 }
 
-/** Where jobs are traced, and what their spans have in common. */
+/** Traces jobs, with the common attributes of their spans. */
 export interface WorkerTraces {
   readonly tracing: Tracing;
   readonly plan: Omit<TracedPlan, 'carrier'>;
@@ -27,9 +27,9 @@ export interface WorkerProgram<Incoming, Outgoing, Note> extends WorkerTraces {
   readonly codec: WorkerCodec<Incoming, Outgoing>;
   readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   readonly handle: FrameHandler;
-  /** `ready` comes when the broker was heard for the first time. */
+  /** `ready`: the first message from the broker has arrived. */
   readonly onNote: (note: Note) => void;
-  /** A CURVE handshake failed; it is tried again. */
+  /** A CURVE handshake failed; it will be retried. */
   readonly onRefused: (refusal: HandshakeRefusal) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -37,24 +37,24 @@ export interface WorkerProgram<Incoming, Outgoing, Note> extends WorkerTraces {
 /** Settings of a {@link WorkerRunner}. */
 export interface WorkerRunnerOptions {
   readonly port: PortOptions & { readonly maxMessageFrames: number; readonly maxMessageBytes: number };
-  /** False where the protocol has no partial replies: their frames go out with the last one. */
+  /** False if the protocol has no partial replies: their frames are sent with the last one. */
   readonly partials: boolean;
-  /** True where the worker binds and the other side connects. Default false. */
+  /** True if the worker binds and the other side connects. Default false. */
   readonly binds?: boolean;
 }
 
-/** What a runner has counted. */
+/** A runner's counters. */
 export interface WorkerCounts {
   /** Handlers started. */
   readonly requests: number;
-  /** Handlers that ended with a reply, including that of `onError`. */
+  /** Handlers that ended with a reply, including one from `onError`. */
   readonly replies: number;
   readonly partials: number;
-  /** Handlers that threw, whether or not something was replied in their place. Cancelled ones do not count. */
+  /** Handlers that threw, whether or not a reply was sent. Cancelled ones do not count. */
   readonly failures: number;
 }
 
-/** Runs one worker session: opens and closes its sockets, keeps its time, runs its handler. */
+/** Runs one worker session: opens and closes its sockets, keeps its timer, runs its handler. */
 export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: string }> {
   readonly counts = { requests: 0, replies: 0, partials: 0, failures: 0 } satisfies WorkerCounts;
   readonly #program: WorkerProgram<Incoming, Outgoing, Note>;
@@ -67,7 +67,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   #binding: Promise<void> | undefined;
   /** The socket opened last. */
   #opened = 0;
-  /** READY went out on this socket, and nothing was heard there since. */
+  /** READY was sent on this socket, and nothing has arrived there since. */
   #unheard: { readonly socket: number; readonly note: Note } | undefined;
 
   /** The transport must be loaded. */
@@ -111,7 +111,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     this.#host.assertOpened();
   }
 
-  /** Ends the session, after its work or at once; resolves when sockets are closed and no handler runs. May be repeated. */
+  /** Ends the session, after its work or at once; resolves when the sockets are closed and no handler runs. May be repeated. */
   async finish(how: 'drain' | 'close'): Promise<void> {
     await this.#host.finish({ kind: how });
     await this.#running;
@@ -143,7 +143,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     }
   };
 
-  /** Holds `ready` back until the broker is heard: a socket opens whether or not a broker is there. */
+  /** Delays `ready` until the first message from the broker: a socket opens whether or not a broker is there. */
   #note(note: Note): void {
     if (note.code === 'ready') {
       this.#unheard = { socket: this.#opened, note };
@@ -217,6 +217,6 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
 
 function cancellation(reason: CancelReason): ProjError {
   if (reason === 'closed' || reason === 'drain-timeout')
-    return new ProjError('CLOSED', `request: given up, the worker is closing (${reason})`);
-  return new ProjError('PEER_LOST', `request: given up, the conversation with the broker was lost (${reason})`);
+    return new ProjError('CLOSED', `request: canceled because the worker is closing (${reason})`);
+  return new ProjError('PEER_LOST', `request: canceled because the conversation with the broker was lost (${reason})`);
 }

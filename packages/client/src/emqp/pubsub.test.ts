@@ -79,7 +79,7 @@ describe('publishing', () => {
 
   it.each([
     ['an empty topic', () => ['', 'x'], /topic is empty/],
-    ['more than maxMessageBytes', () => ['t', 'x'.repeat(1024)], /more than/],
+    ['more than maxMessageBytes', () => ['t', 'x'.repeat(1024)], /the limit is/],
     ['what is neither text nor bytes', () => ['t', 7], /number/],
   ] as const)('refuses %s before it opens a socket', async (_case, make, message) => {
     const stage = new Stage();

@@ -317,7 +317,7 @@ describe('what cannot be asked of a Lazy Pirate', () => {
   });
 
   it.each<[string, LazyPirateRequestOptions, string]>([
-    ['tries and retries', { tries: 2, retries: 1 }, 'option retries = 1: tries (sends in all) and retries'],
+    ['tries and retries', { tries: 2, retries: 1 }, 'option retries = 1: tries (all sends) and retries'],
     ['a predicate that is none', { matches: '42' as never }, 'option matches = "42": expected a function'],
     ['an unknown option', { failFast: true } as LazyPirateRequestOptions, 'failFast'],
     ['a false signal', { signal: {} as AbortSignal }, 'signal'],

@@ -1,12 +1,12 @@
-/** PZQ: what an operator sees of a queue, as one service, and one more for dead letters that are delivered. Nothing of it costs anything in between. */
+/** PZQ: the operator's view of a queue, as one service, and another one for dead letters that are delivered. Costs nothing between calls. */
 import type { ClientSnapshot, EngineSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
 import { elapsedMs, namedApart, shown } from '@proj/transport/engine';
 import { statsOf } from './monitor.js';
 import type { QueueState, Way } from './state.js';
 
 /**
- * The snapshot at `now` of the queue `name`. Consumers are its workers, where the transport tells them apart; producers that wait for answers
- * are its clients. A message waits from when it is stored, its delay is over, or it came back.
+ * The snapshot at `now` of the queue `name`. Consumers are its workers, if the transport distinguishes them; producers that wait for answers are
+ * its clients. A message waits from when it was stored, its delay ended, or it came back.
  */
 export function detailOf(state: QueueState, name: string, now: number): EngineSnapshot {
   const { dead, out, producers, queue } = state;

@@ -31,10 +31,10 @@ import { Purge } from './delivery/purge.js';
 import { type Owners, QueueState } from './state.js';
 import { Supply } from './delivery/supply.js';
 
-/** A timer that comes later than this means that acknowledgements may lie unread in our sockets. */
+/** If a timer is later than this, acknowledgements may be unread in our sockets. */
 const LATE_MS = 100;
 
-/** The PZQ server as a deterministic machine. It never throws on anything a peer can cause. */
+/** The PZQ server as a deterministic state machine. Never throws because of a peer. */
 export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #state: QueueState;
   readonly #memory: Pick<MemoryBudget, 'stats'> | undefined;
@@ -50,8 +50,8 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #isTight = false;
 
   /**
-   * `store` is what opening it has told; its `counts` and `lastSeq` are kept up to date by the events of commits. `memory` is asked when
-   * the monitor is.
+   * `store` is what opening it returned; events of commits keep its `counts` and `lastSeq` up to date. `memory` is read when the monitor is
+   * asked.
    */
   constructor(settings: PzqSettings, store: PzqStoreInfo, entropy: Entropy, memory?: Pick<MemoryBudget, 'stats'>) {
     this.#state = new QueueState(settings, store, entropy, this.#owners());
@@ -86,7 +86,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#handle(event);
     if (state.phase !== 'new') commits.pump();
     this.#supply.checkCounts();
-    // A commit that has begun makes room for deliveries, and those may give up messages, which is again to be written.
+    // A commit that has begun makes room for deliveries, and those may give up messages, which must be written again.
     if (state.phase === 'serving') {
       this.#supply.run();
       commits.pump();
@@ -95,12 +95,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     return out.effects;
   }
 
-  /** Sizes now and totals so far. */
+  /** Current sizes and totals so far. */
   stats(): PzqStats {
     return statsOf(this.#state);
   }
 
-  /** What an operator sees at `now` of the queue of this name; the cost is linear in its peers and in the messages in memory. */
+  /** The operator's view at `now` of the queue with this name; linear in its peers and in the messages in memory. */
   detail(name: string, now: number): EngineSnapshot {
     return detailOf(this.#state, name, now);
   }
@@ -224,7 +224,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     else producers.accept(peer, command, acksWaiting, commits.counts, this.#closedTo(peer));
   }
 
-  /** Why nothing of this producer is accepted, if so. */
+  /** Why nothing is accepted from this producer, if so. */
   #closedTo(peer: Peer): Refusal | undefined {
     const { commits, phase } = this.#state;
     if (this.#forbids(peer, '')) return REFUSALS['not-allowed'];
@@ -250,7 +250,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     }
   }
 
-  /** Rule 12: leases that are over end. */
+  /** Rule 12: expired leases end. */
   #onTimer(lateMs: number): void {
     const { out, settings, ways } = this.#state;
     if (lateMs > LATE_MS) {
@@ -268,7 +268,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#supply.releaseReady();
   }
 
-  /** Rule 19: everything is written, and no consumer works at a message, or the time for it is over. */
+  /** Rule 19: everything is written, and no consumer has a message, or the time for it is over. */
   get #isOver(): boolean {
     const { commits, out, ways } = this.#state;
     if (out.now >= this.#drainUntil) return true;

@@ -1,4 +1,4 @@
-/** PZQ: what the queue engine is told, what it wants done, and what it reports. */
+/** PZQ: the queue engine's events, effects and notes. */
 import type {
   PzqDelivery,
   PzqFromConsumer,
@@ -27,9 +27,9 @@ export type PzqOutletName = 'queue' | 'dead-letters';
 /** Where messages arrive from peers. */
 export type PzqSocket = 'receive' | 'monitor' | PzqOutletName;
 
-/** The store as the engine finds it: a store that is open. */
+/** The state of the opened store. */
 export interface PzqStoreInfo extends OpenedStore, Pick<QueueStore, 'name'> {
-  /** Several servers use it: messages are taken with a lease, not scanned. */
+  /** Several servers use it: messages are leased instead of scanned. */
   readonly shared: boolean;
 }
 
@@ -41,18 +41,18 @@ export interface PzqStoreFailure {
 }
 
 /**
- * A fact reported to the engine. Exactly one event answers each effect that asks for something: `committed` or `commit-failed`
- * answers `commit`, `delivered` or `blocked` answers `deliver`, and so on. `code` is that of the store's error, such as `ENOSPC`.
- * `CORRUPT` means that the store must no longer be used; `what` says why.
+ * A fact reported to the engine. Exactly one event answers each effect that requests something: `committed` or `commit-failed` answers `commit`,
+ * `delivered` or `blocked` answers `deliver`, and so on. `code` is that of the store's error, such as `ENOSPC`. `CORRUPT` means that the store
+ * must no longer be used; `what` says why.
  */
 export type PzqEvent =
   /** The sockets are up. Once, first. */
   | { readonly kind: 'start' }
   /** From a producer. `acksWaiting`: answers that the socket still holds because the producer does not read. */
   | { readonly kind: 'produce'; readonly peer: Peer; readonly command: PzqFromProducer; readonly acksWaiting: number }
-  /** The answer of an earlier `send-ack` did not reach its producer. */
+  /** The answer of an earlier `send-ack` was not delivered. */
   | { readonly kind: 'ack-undeliverable'; readonly peer: Peer; readonly reason: UndeliverableReason }
-  /** From a consumer; `peer` where the transport tells. */
+  /** From a consumer; `peer` if the transport reports it. */
   | {
       readonly kind: 'consumer';
       readonly outlet: PzqOutletName;
@@ -61,9 +61,9 @@ export type PzqEvent =
     }
   /** A message over a socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly socket: PzqSocket; readonly peer: Peer; readonly reason: RejectReason }
-  /** The socket has taken the delivery: its lease begins. `peer`: the consumer, where the transport tells. */
+  /** The socket has taken the delivery: its lease begins. `peer`: the consumer, if the transport reports it. */
   | { readonly kind: 'delivered'; readonly outlet: PzqOutletName; readonly peer?: Peer }
-  /** A consumer has connected or disconnected, where the transport tells them apart. */
+  /** A consumer has connected or disconnected, if the transport distinguishes them. */
   | { readonly kind: 'consumer-came' | 'consumer-gone'; readonly outlet: PzqOutletName; readonly peer: Peer }
   /** No consumer took it in time. */
   | { readonly kind: 'blocked'; readonly outlet: PzqOutletName }
@@ -86,20 +86,20 @@ export type PzqEvent =
   | { readonly kind: 'revive'; readonly id: number; readonly seqs: readonly number[] }
   /** Removes dead letters; `done` with this id answers. */
   | { readonly kind: 'discard'; readonly id: number; readonly letters: readonly Removal[] }
-  /** Rule 40: consumers get nothing of the queue from now on, or again. */
+  /** Rule 40: consumers get no messages of the queue from now on, or get them again. */
   | { readonly kind: 'pause'; readonly isPaused: boolean }
-  /** Rule 41: removes what is ready; `done` with this id answers. */
+  /** Rule 41: removes all ready messages; `done` with this id answers. */
   | { readonly kind: 'purge'; readonly id: number }
   /** Rule 42: these consumers get nothing more. `consumer`: a routing id, as text or in hex. */
   | { readonly kind: 'dismiss'; readonly consumer: string }
-  /** Rule 39: the access rules, and the name they know the queue by. */
+  /** Rule 39: the access rules, and the queue's name in them. */
   | { readonly kind: 'access'; readonly access: Access; readonly name: string }
-  /** Rule 18: the process has no room for more, or has room again. */
+  /** Rule 18: the process is out of memory, or has room again. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Rule 19: finish. */
   | { readonly kind: 'drain' };
 
-/** Why a producer's message is answered `0`. These are counter labels; the sentences are in `output.ts`. */
+/** Why a producer's message is answered `0`. Counter labels; the sentences are in `output.ts`. */
 export type PzqRefusal =
   | 'not-allowed'
   | 'no-delimiter'
@@ -122,20 +122,20 @@ export type PzqMessageDrop =
   | 'not-allowed'
   /** From a consumer: the key of another store, or of a message that this one does not hold. */
   | 'key-unknown'
-  /** From a consumer: a key alone while `extendLease` is off, or for a message that is not in flight. */
+  /** From a consumer: only a key while `extendLease` is off, or for a message that is not in flight. */
   | 'extension-ignored';
 
-/** Why something was dropped or refused: the labels of the drop counters. */
+/** Why something was dropped or rejected: the labels of the drop counters. */
 export type PzqDropReason = PzqMessageDrop | PzqRefusal | 'ack-undeliverable';
 
-/** Something worth a log line. Where peers can cause it, at most one per reason, peer and minute; the counters hold every occurrence. */
+/** A note for the log. If peers can cause it, at most one per reason, peer and minute; the counters include every occurrence. */
 export type PzqNote =
   | {
       readonly kind: 'note';
       readonly code: 'message-dropped';
       readonly reason: PzqMessageDrop;
       readonly socket: PzqSocket;
-      /** Absent where the socket does not tell consumers apart. */
+      /** Absent if the socket does not distinguish consumers. */
       readonly peer?: Peer;
     }
   | { readonly kind: 'note'; readonly code: 'message-refused'; readonly reason: PzqRefusal; readonly peer: Peer }
@@ -145,28 +145,28 @@ export type PzqNote =
       readonly reason: UndeliverableReason;
       readonly peer: Peer;
     }
-  /** A read from the store failed; it is tried again. */
+  /** A read from the store failed; it will be retried. */
   | { readonly kind: 'note'; readonly code: 'read-failed'; readonly reason: string }
   /** There are `deadLettersMax` dead letters: further messages stay in the queue. */
   | { readonly kind: 'note'; readonly code: 'dead-letters-full' }
-  /** This process could not keep up; leases were extended by as much. */
+  /** Our process could not keep up; leases were extended by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /**
- * Rule 9: the store takes no messages, so producers are refused until it does. If it fails and recovers in turn, reported at most once
- * a minute, with the `resumed` that follows.
+ * Rule 9: the store accepts no messages, so producers are rejected until it does. If it keeps failing and recovering, reported at most once a
+ * minute, with the `resumed` that follows.
  */
 export interface PzqRefusingNotice {
   readonly kind: 'refusing';
   readonly code: string;
 }
 
-/** The store takes messages again. */
+/** The store accepts messages again. */
 export interface PzqResumedNotice {
   readonly kind: 'resumed';
 }
 
-/** Rule 9: the store is damaged. It is no longer read or written, and producers are refused. Reported once. */
+/** Rule 9: the store is damaged. It is no longer read or written, and producers are rejected. Reported once. */
 export interface PzqCorruptNotice {
   readonly kind: 'corrupt';
   /** What was found, and what to do. */
@@ -180,9 +180,9 @@ export interface PzqDeadLetterNotice {
   readonly reason: DeathReason;
 }
 
-/** What is to be done or reported after a step. */
+/** What to do or report after a step. */
 export type PzqEffect =
-  /** To the producer, behind earlier answers; never dropped below `producerAckMax`. */
+  /** To the producer, after earlier answers; never dropped below `producerAckMax`. */
   | { readonly kind: 'send-ack'; readonly peer: Peer; readonly command: PzqProducerAck }
   /** Offer this message to the consumers once; one at a time per outlet. */
   | { readonly kind: 'deliver'; readonly outlet: PzqOutletName; readonly command: PzqDelivery }
@@ -206,14 +206,14 @@ export type PzqEffect =
   | { readonly kind: 'extend'; readonly seqs: readonly number[]; readonly leaseMs: number }
   | { readonly kind: 'probe' }
   | { readonly kind: 'monitor-reply'; readonly peer: Peer; readonly command: PzqMonitorReply }
-  /** The request with this id is durable, or failed with the store's code. `count`: messages that a purge has removed. */
+  /** The request with this id is durable, or failed with the store's code. `count`: number of messages that a purge removed. */
   | { readonly kind: 'done'; readonly id: number; readonly code?: string; readonly count?: number }
   | PzqRefusingNotice
   | PzqResumedNotice
   | PzqCorruptNotice
   | PzqDeadLetterNotice
   | PzqNote
-  /** The engine has ended and ignores further events. Answers queued for producers still go out. */
+  /** The engine has ended and ignores further events. Queued answers to producers are still sent. */
   | { readonly kind: 'drained' };
 
 /** Running totals since construction. */
@@ -224,9 +224,9 @@ export interface PzqCounters {
   deduplicated: number;
   /** Messages answered `0`; also in `dropped` by reason. */
   refused: number;
-  /** Deliveries the socket has taken over, second and later ones included. */
+  /** Deliveries that the socket has taken, including repeated ones. */
   delivered: number;
-  /** Second and later ones among them, as far as this process knows. */
+  /** Repeated deliveries among them, as far as this process knows. */
   redelivered: number;
   /** Positive acknowledgements of messages that the queue held. */
   acked: number;
@@ -238,9 +238,9 @@ export interface PzqCounters {
   timedOut: number;
   /** Leases that consumers extended. */
   extended: number;
-  /** Messages whose lifetime was over. */
+  /** Expired messages. */
   expired: number;
-  /** Messages that an operator removed. */
+  /** Messages removed by an operator. */
   purged: number;
   /** Messages that became dead letters. */
   buried: number;
@@ -249,23 +249,23 @@ export interface PzqCounters {
   /** Completed group commits. */
   commits: number;
   commitsFailed: number;
-  /** Header frames of producers, which are dropped unless `headers` reads them. */
+  /** Header frames of producers, which are dropped unless `headers` is on. */
   headersDropped: number;
   monitorReplies: number;
   /** Notes withheld because the same note had been sent within the minute. */
   notesWithheld: number;
-  /** Everything dropped or refused, by reason. */
+  /** Everything dropped or rejected, by reason. */
   readonly dropped: Record<PzqDropReason, number>;
 }
 
-/** A snapshot: sizes now, totals so far. */
+/** A snapshot: current sizes, totals so far. */
 export interface PzqStats {
   readonly counters: Readonly<PzqCounters>;
   /** Everything in the queue: ready, delayed and in flight. As of the last commit. */
   readonly messages: number;
   /** Bytes of their bodies. */
   readonly bytes: number;
-  /** Delivered and not yet answered. */
+  /** Delivered and unanswered. */
   readonly inFlight: number;
   readonly inFlightBytes: number;
   /** Waiting for a consumer, in memory or in the store. */
@@ -273,13 +273,13 @@ export interface PzqStats {
   /** Not ready yet: delayed by their producer, or resting after a negative acknowledgement. */
   readonly delayed: number;
   readonly dead: number;
-  /** Bytes of the store on its disk. */
+  /** Bytes of the store on disk. */
   readonly storeBytes: number;
   /** Ready messages in memory. */
   readonly window: number;
-  /** Producers' messages that wait for a commit and their answer. */
+  /** Producers' messages waiting for a commit and their answer. */
   readonly producerAcksPending: number;
   readonly store: 'memory' | 'lmdb' | 'postgres';
-  /** `refusing`: it takes no messages now; `corrupt`: it is damaged and no longer used. */
+  /** `refusing`: it accepts no messages now; `corrupt`: it is damaged and no longer used. */
   readonly storeState: 'ok' | 'refusing' | 'corrupt';
 }

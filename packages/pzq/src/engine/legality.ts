@@ -1,35 +1,35 @@
-/** PZQ queue: what an answer, a moment or a lease of the store means, by where its message is. Rules 13 to 15, 30, 32, 33 and 37. */
+/** PZQ queue: what an answer, a moment or a lease of the store means in each state of its message. Rules 13 to 15, 30, 32, 33 and 37. */
 import type { Legality } from '@proj/transport';
 
-/** Where a message is. Those in memory are `ready`, `offered`, `in-flight` or `resting`. */
+/** The state of a message. Those in memory are `ready`, `offered`, `in-flight` or `resting`. */
 export type Whereabouts =
-  /** With the store alone: on disk, delayed, a dead letter that is not delivered, with another server, or unknown. */
+  /** Only in the store: on disk, delayed, a dead letter that is not delivered, with another server, or unknown. */
   | 'stored'
   /** In memory, waiting for a consumer. */
   | 'ready'
-  /** Handed to the socket; the outcome is open. */
+  /** Handed to the socket, without an outcome yet. */
   | 'offered'
   /** With a consumer, under a lease. */
   | 'in-flight'
-  /** Given back, and held for a while: rule 36. */
+  /** Returned, and held for a while: rule 36. */
   | 'resting'
-  /** Out of memory for good: its removal, or its move to or from the dead letters, is not on disk yet. */
+  /** Out of memory permanently: its removal, or its move to or from the dead letters, is not on disk yet. */
   | 'leaving'
   /** Settled: the next commit removes it. */
   | 'settled';
 
 type Event =
-  /** A consumer has done it. */
+  /** A consumer has finished it. */
   | 'ack'
-  /** A consumer gives it back. */
+  /** A consumer returns it. */
   | 'nack'
-  /** A consumer sends its key alone: rule 37. */
+  /** A consumer sends only its key: rule 37. */
   | 'extension'
   /** The store says that its delay is over. */
   | 'delay over'
   /** The store says that its lifetime is over. */
   | 'expiry'
-  /** A shared store gives it to this server. */
+  /** A shared store leases it to this server. */
   | 'lease';
 
 export type Verdict =
@@ -41,11 +41,11 @@ export type Verdict =
   | 'remove'
   /** End its lease. It is next, rests, is given up, or goes back to a shared store. */
   | 'return'
-  /** Return it when it turns out that a consumer took the offer. */
+  /** Return it if it turns out that a consumer took the offer. */
   | 'return later'
-  /** Start its lease anew. */
+  /** Restart its lease. */
   | 'renew'
-  /** A shared store decides, for another server may have it. Otherwise as `drop`. */
+  /** A shared store decides, because another server may have it. Otherwise as `drop`. */
   | 'refer'
   /** Take it into memory. */
   | 'load'
@@ -60,7 +60,7 @@ export type Verdict =
   /** Nothing. */
   | 'ignore';
 
-/** What the engine does by event and whereabouts of the message. */
+/** What the engine does by event and state of the message. */
 export const LEGALITY: Legality<Whereabouts, Event, Verdict> = {
   stored: {
     ack: ['remove', 'settled'],
@@ -92,7 +92,7 @@ export const LEGALITY: Legality<Whereabouts, Event, Verdict> = {
     extension: ['renew'],
     'delay over': ['pass'],
     expiry: ['pass'],
-    // It was given back at another server, or its lease is over by the store's clock.
+    // It was returned at another server, or its lease is over by the store's clock.
     lease: ['reload', 'ready'],
   },
   resting: {
@@ -121,7 +121,7 @@ export const LEGALITY: Legality<Whereabouts, Event, Verdict> = {
   },
 };
 
-/** What moves a message without an event of the table. */
+/** Transitions without an event of the table. */
 export const MOVES = [
   ['stored', 'load', 'ready'],
   ['ready', 'offer', 'offered'],

@@ -1,10 +1,10 @@
-/** PZQ: what the queue reports of itself, as figures and as the monitor's text. Rule 22 of docs/protocols/pzq.md. */
+/** PZQ: what the queue reports about itself, as figures and as the monitor's text. Rule 22 of docs/protocols/pzq.md. */
 import { encodePzqMonitorText } from '@proj/frames/pzq';
 import type { MemoryStats } from '@proj/transport';
 import type { PzqStats } from './events.js';
 import type { QueueState } from './state.js';
 
-/** Sizes now and totals so far. */
+/** Current sizes and totals so far. */
 export function statsOf({ commits, dead, out, pending, producers, queue, store }: QueueState): PzqStats {
   const { messages, bytes, delayed, dead: deadLetters, storeBytes } = commits.counts;
   const { inFlight, inFlightBytes, resting, ready } = queue.side;
@@ -27,7 +27,7 @@ export function statsOf({ commits, dead, out, pending, producers, queue, store }
   };
 }
 
-/** The lines of the original first, in its order; new ones only at the end. `memory`: where there is a budget. */
+/** The original's lines first, in its order; new ones only at the end. `memory`: if there is a budget. */
 export function monitorText(stats: PzqStats, uptimeMs: number, version: string, memory?: MemoryStats): string {
   const { counters } = stats;
   return encodePzqMonitorText([

@@ -1,4 +1,4 @@
-/** PZQ: effects, totals and notes of the queue engine, and the sentences of refusals. Rule 5 of docs/protocols/pzq.md. */
+/** PZQ: effects, totals and notes of the queue engine, and the texts of rejections. Rule 5 of docs/protocols/pzq.md. */
 import { PZQ_UNUSABLE } from '@proj/frames/pzq';
 import type { Peer, UndeliverableReason } from '@proj/transport';
 import { Histogram, RefusedPeers, ServiceMeter, StepOutput } from '@proj/transport/engine';
@@ -12,7 +12,7 @@ import type {
   PzqSocket,
 } from './events.js';
 
-/** Why a message is refused: rule 5. */
+/** Why a message is rejected: rule 5. */
 export interface Refusal {
   /** For the counters. */
   readonly label: PzqRefusal;
@@ -20,7 +20,7 @@ export interface Refusal {
   readonly sentence: string;
 }
 
-/** Refusals whose sentence is always the same. */
+/** Rejections with a fixed text. */
 export const REFUSALS = {
   'no-delimiter': { label: 'no-delimiter', sentence: PZQ_UNUSABLE['no-delimiter'] },
   'no-body': { label: 'no-body', sentence: PZQ_UNUSABLE['no-body'] },
@@ -90,23 +90,23 @@ function newCounters(): PzqCounters {
   };
 }
 
-/** Where every part of the engine puts its effects. */
+/** Collects the effects of every part of the engine. */
 export class Output extends StepOutput<PzqEffect, PzqCounters> {
   /** For operators: the messages of the queue, and its dead letters. */
   readonly figures: Readonly<Record<PzqOutletName, ServiceMeter>> = {
     queue: new ServiceMeter(),
     'dead-letters': new ServiceMeter(),
   };
-  /** For operators: of whom something was dropped or refused, at each socket. */
+  /** For operators: the peers with dropped or rejected messages, at each socket. */
   readonly refused: Readonly<Record<PzqSocket, RefusedPeers>> = {
     receive: new RefusedPeers(),
     monitor: new RefusedPeers(),
     queue: new RefusedPeers(),
     'dead-letters': new RefusedPeers(),
   };
-  /** For operators: how long commits took, those included that failed. */
+  /** For operators: duration of commits, including failed ones. */
   readonly commitMs = new Histogram();
-  /** By how much the wall clock is ahead of the engine's time, in milliseconds. */
+  /** Wall clock minus the engine's time, in milliseconds. */
   #wallAheadMs = 0;
 
   constructor() {
@@ -118,17 +118,17 @@ export class Output extends StepOutput<PzqEffect, PzqCounters> {
     this.#wallAheadMs = micros / 1000 - this.now;
   }
 
-  /** When the engine's time was what the wall clock says: for durations only, and negative for the time before it began. */
+  /** The engine's time at this wall-clock time: only for durations, and negative for the time before it began. */
   timeOf(micros: number): number {
     return micros / 1000 - this.#wallAheadMs;
   }
 
-  /** A producer's message is kept, here or as an earlier copy. */
+  /** A producer's message is stored, now or as an earlier copy. */
   accept(peer: Peer, id: Uint8Array): void {
     this.effects.push({ kind: 'send-ack', peer, command: { kind: 'producer-ack', id, stored: true, reason: '' } });
   }
 
-  /** A producer's message is not kept. */
+  /** A producer's message is not stored. */
   refuse(peer: Peer, id: Uint8Array, { label, sentence }: Refusal): void {
     this.counters.refused++;
     this.counters.dropped[label]++;
@@ -150,7 +150,7 @@ export class Output extends StepOutput<PzqEffect, PzqCounters> {
     this.note(`${reason} ${socket} ${peer?.key ?? ''}`, peer === undefined ? note : { ...note, peer });
   }
 
-  /** An answer did not reach its producer; its message stays stored or refused. */
+  /** An answer was not delivered; its message stays stored or rejected. */
   loseAck(reason: UndeliverableReason, peer: Peer): void {
     this.counters.dropped['ack-undeliverable']++;
     this.note(`${reason} ${peer.key}`, { kind: 'note', code: 'ack-undeliverable', reason, peer });

@@ -1,4 +1,4 @@
-/** PZQ: everything the queue engine remembers, shared by its policies. */
+/** PZQ: the state of the queue engine, shared by its policies. */
 import type { Entropy } from '@proj/transport';
 import type { PzqSettings } from '../options.js';
 import { Backlog } from './delivery/backlog.js';
@@ -12,18 +12,18 @@ import { Output } from './output.js';
 import { PendingBatch } from './producers/pending-batch.js';
 import { ProducerSide } from './producers/producer-side.js';
 
-/** Settled messages that wait for a commit may be this many times `maxInFlight`; beyond it deliveries wait. */
+/** Settled messages waiting for a commit may be this many times `maxInFlight`; beyond it deliveries wait. */
 const UNFLUSHED_FACTOR = 10;
-/** What a message in memory occupies beside its body. */
+/** Memory of a message besides its body. */
 const MESSAGE_BYTES = 768;
 
-/** A way out of the queue: the messages in memory, and those that only the store has. */
+/** An outlet of the queue: the messages in memory, and those that only the store has. */
 export interface Way {
   readonly side: ConsumerSide;
   readonly backlog: Backlog;
 }
 
-/** Who is told of what happens to messages, and decides what follows. */
+/** Decides what happens to messages. */
 export interface Owners {
   readonly queue: ConsumerSideOwner;
   readonly dead: ConsumerSideOwner;
@@ -41,10 +41,10 @@ export class QueueState {
   readonly producers: ProducerSide;
   readonly commits: Commits;
   readonly queue: Way;
-  /** Absent when dead letters are not delivered. */
+  /** Absent if dead letters are not delivered. */
   readonly dead: Way | undefined;
   readonly ways: readonly Way[];
-  /** Present where servers share the store: it keeps the leases. */
+  /** Present if servers share the store: it keeps the leases. */
   readonly leases: LeaseFetcher | undefined;
   phase: 'new' | 'serving' | 'draining' | 'drained' = 'new';
   /** Rule 40. */
@@ -69,14 +69,14 @@ export class QueueState {
     return name === 'queue' || this.dead === undefined ? this.queue : this.dead;
   }
 
-  /** A message in memory, with its way out. */
+  /** A message in memory, with its outlet. */
   find(seq: number): { readonly way: Way; readonly message: Message } | undefined {
     const way = this.dead?.side.find(seq) === undefined ? this.queue : this.dead;
     const message = way.side.find(seq);
     return message === undefined ? undefined : { way, message };
   }
 
-  /** Where a message is: `message`, if it is in memory. */
+  /** The state of a message: `message`, if it is in memory. */
   whereaboutsOf(seq: number, message: Message | undefined): Whereabouts {
     // Nothing stays `returned` or `gone` beyond the call that made it so.
     if (message !== undefined) return message.where as Whereabouts;
@@ -84,19 +84,19 @@ export class QueueState {
     return this.queue.backlog.hides(seq) ? 'leaving' : 'stored';
   }
 
-  /** The message is not to be delivered this way any more, wherever it is. */
+  /** The message must no longer be delivered through this outlet, in any state. */
   forget(seq: number, { side, backlog }: Way): void {
     const message = side.find(seq);
     if (message !== undefined) side.take(message);
     backlog.hide(seq);
   }
 
-  /** The store has the message on this side, for the next load to find; unless a consumer has settled it meanwhile. */
+  /** The store has the message on this side, for the next load to find, unless a consumer has settled it meanwhile. */
   reveal(seq: number, way: Way | undefined): void {
     if (!this.pending.removes(seq)) way?.backlog.reveal(seq);
   }
 
-  /** Rule 9 goes on without a store, up to a bound. */
+  /** Rule 9 continues without a store, up to a limit. */
   get unflushedFull(): boolean {
     return this.pending.removals >= UNFLUSHED_FACTOR * this.settings.maxInFlight;
   }
@@ -108,7 +108,7 @@ export class QueueState {
   get heldBytes(): number {
     const { bytes, messages, dead } = this.commits.counts;
     let { heldBytes } = this.producers;
-    // A store in memory has them all, whether they are ready or not.
+    // An in-memory store has them all, ready or not.
     if (this.store.name === 'memory') return heldBytes + bytes + (messages + dead) * MESSAGE_BYTES;
     for (const { side } of this.ways) heldBytes += side.readyBytes + side.inFlightBytes + side.size * MESSAGE_BYTES;
     return heldBytes;

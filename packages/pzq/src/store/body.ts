@@ -1,4 +1,4 @@
-/** A body as one piece of memory: number of frames, their lengths, the frames. Numbers have 32 bits, big-endian. */
+/** A body packed into one piece of memory: number of frames, their lengths, the frames. Numbers are 32-bit big-endian. */
 import type { Body } from './store.js';
 
 const COUNT_BYTES = 4;
@@ -8,7 +8,7 @@ export function bytesOfBody(body: Body): number {
   return body.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Writes a body; returns where it ends. */
+/** Writes a body; returns its end offset. */
 export function packBody(memory: Buffer, from: number, body: Body): number {
   let at = memory.writeUInt32BE(body.length, from);
   for (const { length } of body) at = memory.writeUInt32BE(length, at);
@@ -24,7 +24,7 @@ export function packedSize(body: Body): number {
   return COUNT_BYTES * (1 + body.length) + bytesOfBody(body);
 }
 
-/** The frames of the packed body at `from`, which share its memory; `undefined` for other bytes. */
+/** The frames of the packed body at `from`, as views; `undefined` for other bytes. */
 export function unpackBody(memory: Buffer, from: number): Body | undefined {
   if (packedBytes(memory, from) === undefined) return undefined;
   const count = memory.readUInt32BE(from);
@@ -36,7 +36,7 @@ export function unpackBody(memory: Buffer, from: number): Body | undefined {
   });
 }
 
-/** Bytes of the frames of a packed body; `undefined` if the lengths do not fit. */
+/** Bytes of the frames of a packed body; `undefined` if the lengths are invalid. */
 export function packedBytes(memory: Buffer, from: number): number | undefined {
   if (memory.length < from + COUNT_BYTES) return undefined;
   const count = memory.readUInt32BE(from);

@@ -153,8 +153,8 @@ describe('the folder of the store in LMDB', () => {
 
   it('is refused when it is a file', async () => {
     await writeFile(join(folder, 'file'), 'text');
-    await expect(storeIn(join(folder, 'file')).open()).rejects.toThrow(/no folder/);
-    await expect(storeIn(join(folder, 'file/below')).open()).rejects.toThrow(/no folder/);
+    await expect(storeIn(join(folder, 'file')).open()).rejects.toThrow(/not a folder/);
+    await expect(storeIn(join(folder, 'file/below')).open()).rejects.toThrow(/not a folder/);
   });
 
   it.each([

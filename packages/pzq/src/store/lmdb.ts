@@ -29,7 +29,7 @@ import type {
 
 /** Options of {@link LmdbStore}. */
 export interface LmdbStoreOptions {
-  /** Its folder, made where there is none. On a disk of this machine, never on a network file system. */
+  /** Its folder, created if missing. On a local disk, never on a network file system. */
   readonly folder: string;
 }
 
@@ -45,7 +45,7 @@ export class LmdbStore implements QueueStore {
   readonly durable = true;
   readonly #folder: string;
   #state: OpenState | undefined;
-  /** The write under way. */
+  /** The pending write. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor({ folder }: LmdbStoreOptions) {
@@ -121,7 +121,7 @@ export class LmdbStore implements QueueStore {
     throw new ProjError('CLOSED', `the store in ${this.#folder} is not open: call open() first`);
   }
 
-  /** LMDB reads from memory, at once. What it throws becomes a rejection. */
+  /** LMDB reads from memory, synchronously. Errors become rejections. */
   #read<T>(look: (state: OpenState) => T): Promise<T> {
     return new Promise((resolve) => {
       const state = this.#opened();
@@ -194,7 +194,7 @@ export class LmdbStore implements QueueStore {
   }
 
   #unreadable(seq: number): ProjError {
-    const text = `message ${seq} of the store in ${this.#folder} is not what was written`;
+    const text = `message ${seq} of the store in ${this.#folder} does not match its checksum`;
     return new ProjError('CORRUPT', `${text}: see 'proj queue check ${this.#folder}'`);
   }
 }

@@ -19,7 +19,7 @@ import type {
 
 /** Options of {@link MemoryStore}. */
 export interface MemoryStoreOptions {
-  /** 60 random bits, for simulations that must repeat. Default: drawn from the system. */
+  /** 60 random bits, for repeatable simulations. Default: random. */
   readonly epoch?: bigint;
 }
 
@@ -55,7 +55,7 @@ export class MemoryStore implements QueueStore {
   readonly #ready = new OrderedList<{ readonly seq: number }>(bySeq);
   readonly #dead = new OrderedList<{ readonly seq: number }>(bySeq);
   readonly #moments = new OrderedList<Moment>(byTime);
-  /** Ids of producers as latin1 text, and until when they are known, in order of arrival. */
+  /** Ids of producers as Latin-1 text, with the end of their window, in order of arrival. */
   readonly #ids = new Map<string, number>();
   #lastSeq = 0;
   #counts = { messages: 0, bytes: 0, delayed: 0, dead: 0 };
@@ -164,13 +164,13 @@ export class MemoryStore implements QueueStore {
     return true;
   }
 
-  /** A message that is not among the dead letters. */
+  /** A message that is not a dead letter. */
   #queued(seq: number): Entry | undefined {
     const entry = this.#entries.get(seq);
     return entry?.death === undefined ? entry : undefined;
   }
 
-  /** Takes an entry out of every list but {@link MemoryStore.#entries}. */
+  /** Removes an entry from every list except {@link MemoryStore.#entries}. */
   #unlist(entry: Entry): void {
     if (entry.death !== undefined) {
       this.#counts.dead--;

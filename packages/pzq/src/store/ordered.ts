@@ -1,9 +1,9 @@
 /** A list that stays sorted: the memory store's B-tree. */
 
-/** Chunks are split beyond this; an insertion moves half of it. */
+/** Larger chunks are split; an insertion moves half of it. */
 const CHUNK_MAX = 512;
 
-/** Distinct items in ascending order. Adding and removing take O(√n) for practical n, the ends O(1). */
+/** Distinct items in ascending order. Adding and removing take O(√n) for practical n, at the ends O(1). */
 export class OrderedList<T> {
   readonly #compare: (a: T, b: T) => number;
   /** Sorted chunks of sorted items, none of them empty. */
@@ -18,7 +18,7 @@ export class OrderedList<T> {
     return this.#chunks[0]?.[0];
   }
 
-  /** Adds an item that is not there. */
+  /** Adds an item that is not there yet. */
   add(item: T): void {
     const at = Math.max(0, this.#chunkBehind(item) - 1);
     const chunk = this.#chunks[at];
@@ -45,25 +45,25 @@ export class OrderedList<T> {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** Items that are not less than `item`, ascending. The list must not change meanwhile. */
+  /** Items not less than `item`, ascending. Do not change the list meanwhile. */
   *from(item: T): Generator<T, undefined, undefined> {
     let at = Math.max(0, this.#chunkBehind(item) - 1);
     let place = this.#placeIn(this.#chunks[at] ?? [], item);
     for (; at < this.#chunks.length; at++, place = 0) yield* (this.#chunks[at] ?? []).slice(place);
   }
 
-  /** Number of the first chunk that begins behind the item. */
+  /** Index of the first chunk that begins after the item. */
   #chunkBehind(item: T): number {
     return firstWhere(this.#chunks, ([head]) => head !== undefined && this.#compare(head, item) > 0);
   }
 
-  /** Place of the first item that is not less. */
+  /** Position of the first item that is not less. */
   #placeIn(chunk: readonly T[], item: T): number {
     return firstWhere(chunk, (other) => this.#compare(other, item) >= 0);
   }
 }
 
-/** Index of the first element for which it is true, given that it is true for all after it. */
+/** Index of the first element for which the predicate is true, given that it is true for all later ones. */
 function firstWhere<E>(list: readonly E[], isSo: (element: E) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {

@@ -24,9 +24,9 @@ import type {
 
 /** Options of {@link PostgresStore}. */
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`. Tables `pzq_...` are made in its default schema. */
+  /** `postgres://user:password@host:port/database`. Tables `pzq_...` are created in its default schema. */
   readonly url: string;
-  /** Accept a database that may lose what it has confirmed (`fsync` or `synchronous_commit` off). Default false. */
+  /** Accept a database that may lose confirmed data (`fsync` or `synchronous_commit` off). Default false. */
   readonly allowUnsafeDurability?: boolean;
 }
 
@@ -45,7 +45,7 @@ interface Tally {
   dead: number;
 }
 
-/** Servers that make the tables at the same time collide; after this many tries it is something else. */
+/** Servers that create the tables at the same time collide; after this many tries the cause is something else. */
 const SCHEMA_TRIES = 10;
 /** Commits between queries of the size on disk, which are slow. */
 const COMMITS_PER_SIZE = 256;
@@ -150,7 +150,7 @@ async function countsOf({ storeBytes }: OpenState, asks: Asks): Promise<StoreCou
   return { messages, bytes, delayed: 0, dead, storeBytes, nextDueMicros: Infinity };
 }
 
-/** 0 where the database does not tell. */
+/** 0 if the database does not report it. */
 async function sizeOf(database: Database): Promise<number> {
   const rows = await database.ask(SQL.SIZE).catch(() => []);
   return Number(rows[0]?.['bytes'] ?? 0);
@@ -160,12 +160,12 @@ async function refuseUnsafe(database: Database): Promise<void> {
   for (const setting of ['fsync', 'synchronous_commit']) {
     const [row] = await database.ask(`SHOW ${setting}`);
     if (row?.[setting] !== 'off') continue;
-    const text = `the database has ${setting} = off and may lose what it has confirmed: turn it on, or allow it`;
+    const text = `the database has ${setting} = off and may lose confirmed data: turn it on, or allow it`;
     throw new ProjError('UNAVAILABLE', `${text} with allowUnsafeDurability`);
   }
 }
 
-/** Makes or checks the tables; returns the epoch. */
+/** Creates or checks the tables; returns the epoch. */
 async function prepare(database: Database): Promise<bigint> {
   for (let tries = 1; ; tries++) {
     try {
@@ -187,7 +187,7 @@ async function metaOf(database: Database): Promise<bigint | undefined> {
   if (typeof table?.['name'] !== 'string') return undefined;
   const rows = await database.ask('SELECT format, epoch FROM pzq_meta').catch((error: unknown) => {
     if (codeOf((error as Error).cause) !== '42703') throw error;
-    throw new ProjError('CORRUPT', 'the table pzq_meta is no message store: give the queue a database of its own');
+    throw new ProjError('CORRUPT', 'the table pzq_meta is not a message store: give the queue its own database');
   });
   const [meta] = rows;
   if (meta === undefined) return undefined;
@@ -288,7 +288,7 @@ function count(tally: Tally, rows: readonly Row[], sign: 1 | -1): void {
   for (const row of rows) tally.bytes += sign * (row['bytes'] as number);
 }
 
-/** Records as one array per field, as statements take them. */
+/** Records as one array per field, as statements expect them. */
 function columns<T>(records: readonly T[], names: readonly (keyof T)[]): unknown[] {
   return names.map((name) => records.map((record) => record[name]));
 }

@@ -1,4 +1,7 @@
-/** The EventMQ job manager: facade, options, events, and what runs jobs elsewhere than in its own processes. Open `job-manager.ts` first. */
+/**
+ * The EventMQ job manager: facade, options, events, and the interface for running jobs elsewhere than in its own processes. Open
+ * `job-manager.ts` first.
+ */
 export { EmqpJobManager } from './job-manager.js';
 export type { EmqpJobManagerEvents } from './job-manager.js';
 export type { EmqpJobManagerOptions } from './options.js';

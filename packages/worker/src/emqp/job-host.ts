@@ -1,4 +1,4 @@
-/** One process, or thread, of an EventMQ job manager, seen from outside; `job-process.mjs` runs inside. */
+/** One process or thread of an EventMQ job manager, seen from outside; `job-process.mjs` runs inside. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -7,32 +7,29 @@ import type { EmqpRun, EmqpRunOutcome } from './engine/events.js';
 /** What jobs run in. */
 export type JobHostKind = 'processes' | 'threads';
 
-/** Where jobs come from: absolute paths. */
+/** The sources of jobs: absolute paths. */
 export interface JobSources {
   /** A module whose default export holds functions by `path.callable`. */
   readonly handlers: string | undefined;
   /** A folder whose modules may be run. */
   readonly directory: string | undefined;
-  /** Largest result, in bytes. The host may replace a larger one by the reason. */
+  /** Largest result, in bytes. The host may replace a larger one with the reason. */
   readonly resultMaxBytes: number;
 }
 
-/**
- * What a job host sends: `ready` or `broken` once, then how each run ended. `json` is `{"value": x}`; it may be empty if no result
- * is wanted.
- */
+/** What a job host sends: `ready` or `broken` once, then how each run ended. `json` is `{"value": x}`; it may be empty if no result is wanted. */
 export type FromJobHost =
   | { readonly ready: true }
   | { readonly broken: string }
   | { readonly number: number; readonly outcome: EmqpRunOutcome; readonly json: string };
 
-/** What it gets: `start` first, then runs one at a time; after `stop` it exits. */
+/** What it receives: `start` first, then runs one at a time; after `stop` it exits. */
 export type ToJobHost =
   | { readonly start: JobSources }
   | { readonly run: EmqpRun; readonly wantsResult: boolean }
   | { readonly stop: true };
 
-/** What its owner is told. `onExit` comes once and last, when it no longer exists. */
+/** Its owner's callbacks. `onExit` comes once and last, when it no longer exists. */
 export interface JobHostListener {
   onMessage(message: FromJobHost): void;
   onExit(reason: string): void;
@@ -43,7 +40,7 @@ export interface JobHost {
   /** The id of the process, or of the thread. */
   readonly id: number | undefined;
   post(message: ToJobHost): void;
-  /** Kills it, together with the processes it has started. */
+  /** Kills it, together with all processes it has started. */
   kill(): void;
 }
 
@@ -71,7 +68,7 @@ function startProcess(listener: JobHostListener): JobHost {
   const child = fork(fileURLToPath(PROGRAM), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A process group of its own, so that what a job has started is killed with it, and Ctrl-C reaches the job manager only.
+    // In its own process group, so that everything a job has started is killed with it, and Ctrl-C reaches only the job manager.
     detached: true,
   });
   let isOver = false;
@@ -87,7 +84,7 @@ function startProcess(listener: JobHostListener): JobHost {
     exit(signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`);
   });
   child.on('error', (error) => {
-    if (child.pid === undefined) exit(`no process could be started: ${error.message}`);
+    if (child.pid === undefined) exit(`cannot start a process: ${error.message}`);
   });
   return {
     id: child.pid,

@@ -80,7 +80,7 @@ it('rule 1: has a routing id in ASCII, a new one for each connection', async () 
 it('rule 5: what is no job fails alone', async () => {
   const { broker: scripted, manager: made, peer } = await stage();
   scripted.requestBody(peer, REPLY, 'no JSON');
-  expect(await scripted.result()).toBe('job-1 {"value": "the body is no JSON in UTF-8"}');
+  expect(await scripted.result()).toBe('job-1 {"value": "the body is not JSON in UTF-8"}');
   scripted.request(peer, { ...REPLY, retryCount: 3 }, 'no', 'job');
   expect(await scripted.result()).toBe('job-2 {"value": "no job \\"no.job\\" here"}');
   scripted.request(peer, REPLY, 'sums', 'add', 1, 1);

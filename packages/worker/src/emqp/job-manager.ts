@@ -23,24 +23,24 @@ import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js
 
 /** Events of an {@link EmqpJobManager}. */
 export interface EmqpJobManagerEvents {
-  /** A broker knows us. */
+  /** A broker has accepted us. */
   registered: { readonly endpoint: string };
   /** A conversation was lost; the next one begins in `retryInMs`. */
   lost: { readonly endpoint: string; readonly reason: EmqpLossReason; readonly retryInMs: number };
-  /** Anything worth a log line or a counter, including the above. */
+  /** A note for a log line or a counter, including the above. */
   note: EmqpJobManagerNote;
-  /** The handshake with a broker failed, because of its key or ours; it is tried again. */
+  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
-  /** A socket or a process could not be started, or broke. The job manager goes on. Without a listener: standard error, once a minute. */
+  /** A socket or a process could not be started, or failed. The job manager continues. Without a listener: standard error, once a minute. */
   error: { readonly error: unknown };
-  /** It has ended: after `drain` or `close`, or because the broker said DISCONNECT. */
+  /** It has ended after `drain` or `close`, or because the broker said DISCONNECT. */
   ended: { readonly stats: EmqpJobManagerStats };
 }
 
-/** Bytes of a REPLY besides the result, at most. */
+/** Limit of the bytes of a REPLY besides the result. */
 const BYTES_BESIDE_RESULT = 1024;
 
-/** What a start makes. */
+/** The parts that a start creates. */
 interface Running {
   readonly session: EmqpJobManagerSession;
   readonly host: SessionHost<EmqpJobManagerEvent, EmqpJobManagerEffect>;
@@ -48,16 +48,16 @@ interface Running {
 }
 
 /**
- * Runs the jobs of EventMQ queues, each in a process of its own: `concurrency` at a time, killed when they run too long,
- * repeated as often as the client wants.
+ * Runs the jobs of EventMQ queues, each in its own process: `concurrency` at a time, killed when they run too long, repeated as often as the
+ * client wants.
  *
  * ```ts
  * await using manager = new EmqpJobManager({ handlers: './jobs.mjs' });
  * await manager.start();
  * ```
  *
- * with, in `jobs.mjs`, `export default { 'myjobs.add': (a, b) => a + b }`. A job with `guarantee` may run more than once,
- * here or elsewhere: make it idempotent.
+ * with, in `jobs.mjs`, `export default { 'myjobs.add': (a, b) => a + b }`. A job with `guarantee` may run more than once, here or elsewhere:
+ * make it idempotent.
  */
 export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
   readonly #settings: EmqpJobManagerSettings;
@@ -73,19 +73,19 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
   }
 
   /**
-   * Starts the processes, too; resolves when the first one is up, whether or not a broker is there. Rejects with `OPTIONS_INVALID` if
-   * `handlers` does not load or there is no `directory`.
+   * Also starts the processes; resolves when the first one is up, whether or not a broker is there. Rejects with `OPTIONS_INVALID` if `handlers`
+   * does not load or `directory` does not exist.
    */
   start(): Promise<void> {
     return this.#life.start(this.#settings.transport, this.#settings.curve, (transport) => this.#start(transport));
   }
 
-  /** Says farewell, lets the jobs in hand finish for `killGraceMs`, answers them and closes. Resolves when no process is left. */
+  /** Says farewell, lets current jobs finish for `killGraceMs`, answers them and closes. Resolves when no process is left. */
   drain(): Promise<void> {
     return this.#finish('drain');
   }
 
-  /** Says farewell, kills what runs and closes. Resolves when no process is left. Also during a drain. */
+  /** Says farewell, kills running jobs and closes. Resolves when no process is left. Also during a drain. */
   close(): Promise<void> {
     return this.#finish('close');
   }
@@ -101,12 +101,12 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
     return this.#life.on(name, listener);
   }
 
-  /** Counters since `start` and gauges of now, as a copy; `undefined` before that. */
+  /** A copy of the counters since `start` and current gauges; `undefined` before that. */
   stats(): EmqpJobManagerStats | undefined {
     return this.#running?.session.stats;
   }
 
-  /** Ids of the processes that exist now; with `pool: 'threads'`, of the threads. */
+  /** Ids of the current processes; with `pool: 'threads'`, of the threads. */
   get processIds(): readonly number[] {
     return this.#running?.pool.ids ?? [];
   }
@@ -146,7 +146,7 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
 
   #finish(how: 'drain' | 'close'): Promise<void> {
     this.#life.end();
-    // Also while it is finishing: `close` hastens a drain.
+    // Also while it is finishing: `close` speeds up a drain.
     this.#running?.host.dispatch({ kind: how });
     return (this.#finishing ??= this.#wind());
   }
@@ -186,7 +186,7 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
         break;
       case 'ended':
         host.ended();
-        // After DISCONNECT nobody may have called `drain`.
+        // After DISCONNECT, `drain` may not have been called.
         void (this.#finishing ??= this.#wind()).then(() => {
           this.#life.emit('ended', { stats: session.stats });
         });

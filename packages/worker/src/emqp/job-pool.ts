@@ -1,4 +1,4 @@
-/** The processes, or threads, of an EventMQ job manager: one per slot, each replaced when it is gone. docs/adr/0010 says why it is ours. */
+/** The processes or threads of an EventMQ job manager: one per slot, each replaced when it has gone. docs/adr/0010 says why it is our own. */
 import { encodeEmqpJson } from '@proj/frames/emqp';
 import { Backoff } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
@@ -14,9 +14,9 @@ export interface JobPoolOptions extends JobSources {
 
 /** What a pool reports. */
 export interface JobPoolListener {
-  /** For each process: `up`, then `ran` for each run that ended, then `gone`. */
+  /** For each process: `up`, then `ran` for each finished run, then `gone`. */
   readonly onEvent: (event: Extract<EmqpJobManagerEvent, { slot: number }>) => void;
-  /** A process could not start, after `start` had resolved or rejected; another attempt follows. */
+  /** A process failed to start after `start` had settled; another attempt follows. */
   readonly onError: (error: Error) => void;
 }
 
@@ -35,7 +35,7 @@ interface Place {
   isUp: boolean;
   /** What kept the process from starting. */
   failure: string | undefined;
-  /** Starts the next process, or kills one that does not stop. */
+  /** When to start the next process, or kill one that does not stop. */
   timer: Timer | undefined;
 }
 
@@ -78,7 +78,7 @@ export class JobPool {
     });
   }
 
-  /** Has the process in the slot run a job. */
+  /** Runs a job in the slot's process. */
   run(slot: number, run: EmqpRun, wantsResult: boolean): void {
     this.#places[slot]?.host?.post({ run, wantsResult });
   }
@@ -181,7 +181,7 @@ export class JobPool {
   }
 }
 
-/** Rule 6: the result as EventMQ prints it, or why it cannot be printed: it is nested too deeply or becomes too long. */
+/** Rule 6: the result as EventMQ prints it, or why it cannot be printed: nested too deeply, or too long. */
 function pythonJson(json: string): string {
   try {
     return encodeEmqpJson(JSON.parse(json));

@@ -18,19 +18,19 @@ const ENDINGS = ['.mjs', '.js', '.cjs'];
 const REASON_MAX = 1000;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The message becomes the job's result, and the job is not tried again. */
+/** The message becomes the job's result, and the job is not retried. */
 class Refusal extends Error {}
 
 /** Registered functions by `path.callable`. */
 let registered = new Map();
-/** The folder whose modules may be run, links resolved. */
+/** The folder whose modules may be run, with links resolved. */
 let folder;
 let hooks = {};
 let resultMax = Infinity;
 /** Modules by `path`, so that the folder is not read again for each job. */
 const modules = new Map();
 
-// Bound now, so that results go out whatever jobs do to `process`.
+// Bound now, so that results are sent whatever jobs do to `process`.
 const send = isMainThread ? process.send.bind(process) : parentPort.postMessage.bind(parentPort);
 const post = (message) => {
   send({ '@proj/worker': message });
@@ -82,7 +82,7 @@ async function perform(body, job) {
   }
 }
 
-/** The job has ended; an error of the hook does not change that. */
+/** The job has ended; an error in the hook does not change that. */
 async function leave(job) {
   try {
     await hooks.onJobExit?.(job);
@@ -96,11 +96,11 @@ function parse(body) {
   try {
     message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    throw new Refusal('the body is no JSON in UTF-8');
+    throw new Refusal('the body is not JSON in UTF-8');
   }
   const [word, job] = Array.isArray(message) ? message : [];
   if (typeof word !== 'string' || message.length !== 2 || !isObject(job))
-    throw new Refusal('the body is no [word, object]');
+    throw new Refusal('the body is not [word, object]');
   const { path, callable, args = [], kwargs = {}, class_args: classArgs = [], class_kwargs: classKwargs = {} } = job;
   if (typeof path !== 'string' || typeof callable !== 'string') throw new Refusal('the job lacks path or callable');
   if (!Array.isArray(args) || !Array.isArray(classArgs)) throw new Refusal('args and class_args must be lists');
@@ -111,7 +111,7 @@ function parse(body) {
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const spread = (args, kwargs) => (Object.keys(kwargs).length === 0 ? args : [...args, kwargs]);
 
-/** What the job names, ready to be called. */
+/** The function that the job names, ready to be called. */
 async function find({ path, callable, args, classArgs }) {
   const handler = registered.get(`${path}.${callable}`);
   if (handler !== undefined) return () => handler(...args);
@@ -147,7 +147,7 @@ async function load(name, unknown) {
   throw unknown;
 }
 
-/** What the module itself exports by that name. CommonJS modules may have it in their default export only. */
+/** What the module itself exports under that name. CommonJS modules may have it only in their default export. */
 function exportOf(exports, name) {
   if (Object.hasOwn(exports, name)) return exports[name];
   return isObject(exports.default) && Object.hasOwn(exports.default, name) ? exports.default[name] : undefined;
@@ -159,14 +159,14 @@ function ownMethod(prototype, name) {
   return typeof own === 'function' ? own : undefined;
 }
 
-/** A job that returns nothing has the result `true`. */
+/** The result of a job that returns nothing is `true`. */
 function toJson(value) {
   try {
     const json = JSON.stringify({ value: value === undefined ? true : value });
-    if (json === '{}') return JSON.stringify({ value: `a result of type ${typeof value} has no JSON` });
+    if (json === '{}') return JSON.stringify({ value: `a result of type ${typeof value} cannot be expressed in JSON` });
     // A character takes at least one byte.
     if (json.length <= resultMax) return json;
-    return JSON.stringify({ value: `result of ${json.length} bytes or more: allowed are ${resultMax}` });
+    return JSON.stringify({ value: `result of ${json.length} bytes or more: the limit is ${resultMax}` });
   } catch (error) {
     return JSON.stringify({ value: textOf(error) });
   }
@@ -176,7 +176,7 @@ function textOf(error) {
   try {
     return String(error instanceof Error ? error.message || error.name : error);
   } catch {
-    return 'an error that has no text';
+    return 'an error that cannot be converted to text';
   }
 }
 
@@ -191,9 +191,9 @@ function onMessage(message) {
 }
 
 if (isMainThread) {
-  // The job manager handles signals to the whole group: it lets jobs finish.
+  // The job manager handles signals to the whole group and lets jobs finish.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
-  // The job manager is gone: kills the whole group, this process and what its job has started.
+  // The job manager is gone: kills the whole group, including this process and everything its job has started.
   process.on('disconnect', () => process.kill(0, 'SIGKILL'));
   process.on('message', onMessage);
 } else parentPort.on('message', onMessage);

@@ -126,7 +126,7 @@ describe('the result', () => {
     ['null for null', 'none', [], 'null'],
     ['in ASCII', 'waits', ['é😀'], '"\\u00e9\\ud83d\\ude00"'],
     ['the reason for what has no JSON', 'unprintable', [], '"Do not know how to serialize a BigInt"'],
-    ['the reason for a function', 'noJson', [], '"a result of type function has no JSON"'],
+    ['the reason for a function', 'noJson', [], '"a result of type function cannot be expressed in JSON"'],
   ])('rule 6: is %s', async (_, callable, args, json) => {
     expect(await both.call('sums', callable, ...args)).toEqual(value(json));
   });
@@ -134,7 +134,10 @@ describe('the result', () => {
   it('rule 6: is the message of what was thrown, and the job has failed', async () => {
     expect(await both.call('sums', 'fails', 'no é')).toEqual(['failed', '{"value": "no \\u00e9"}']);
     expect(await both.call('sums', 'fails', '')).toEqual(['failed', '{"value": "Error"}']);
-    expect(await both.call('sums', 'throwsOdd')).toEqual(['failed', '{"value": "an error that has no text"}']);
+    expect(await both.call('sums', 'throwsOdd')).toEqual([
+      'failed',
+      '{"value": "an error that cannot be converted to text"}',
+    ]);
   });
 
   it('rule 6: kwargs follow as one object', async () => {
@@ -152,7 +155,7 @@ describe('the result', () => {
   });
 
   it('rule 6: is the reason for one that is larger than a message, and for such a reason', async () => {
-    const reason = '"result of 1000012 bytes or more: allowed are 1000000"';
+    const reason = '"result of 1000012 bytes or more: the limit is 1000000"';
     expect(await both.call('sums', 'long', 1_000_000)).toEqual(value(reason));
     expect(await both.call('sums', 'failsLong', 1_000_000)).toEqual(['failed', `{"value": ${reason}}`]);
   });

@@ -14,7 +14,7 @@ export class JobTraces {
     this.#tracing = new Tracing('proj:worker.job', 'emqp', settings, true);
   }
 
-  /** A process is about to get a job. Returns it as the process gets it: with the span's context, if there is one. */
+  /** A process is about to get a job. Returns the job for it: with the span's context, if there is one. */
   begin({ slot, job, headers }: Extract<EmqpJobEffect, { kind: 'run' }>): EmqpRun {
     if (!this.#tracing.isOn) return job;
     const { id, queue, run, body } = job;
@@ -34,7 +34,7 @@ export class JobTraces {
     return own === undefined ? job : { ...job, trace: own };
   }
 
-  /** The process in the slot is killed, for its job runs too long or the job manager is closing. */
+  /** The slot's process is killed, because its job runs too long or the job manager is closing. */
   killed(slot: number): void {
     this.#end(slot, new ProjError('TIMEOUT', 'job: its process was killed'));
   }
@@ -55,7 +55,7 @@ export class JobTraces {
   }
 }
 
-/** Most bytes of an error's text that a span has. */
+/** Limit of the bytes of an error's text in a span. */
 const TEXT_MAX_BYTES = 300;
 
 function textOf(result: Uint8Array): string {

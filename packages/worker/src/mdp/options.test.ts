@@ -16,12 +16,12 @@ it.each<[string, object, string]>([
   [
     'a service of the broker',
     { ...valid, service: 'mmi.service' },
-    'option service = "mmi.service": names that begin with mmi. belong to the broker',
+    'option service = "mmi.service": names beginning with mmi. are reserved for the broker',
   ],
   [
     'a typed service of the broker',
     { handler, service: defineService({ name: 'mmi.x', request: z.any(), reply: z.any() }) },
-    'option service = an object: names that begin with mmi.',
+    'option service = an object: names beginning with mmi. are reserved',
   ],
   ['no handler', { service: 'echo' }, 'option handler = undefined: expected a function'],
   ['an onError that is no function', { ...valid, onError: 'x' }, 'option onError = "x": expected a function'],
@@ -43,7 +43,7 @@ it.each<[string, object, string]>([
   [
     'partial replies under 0.1',
     { handler, service: streaming, version: '0.1' },
-    'option version = "0.1": a service with partial replies needs 0.2',
+    'option version = "0.1": a service with partial replies requires version 0.2',
   ],
   ['an unknown option', { ...valid, endpoint: 'x' }, 'endpoint'],
   ['a transport that is none', { ...valid, transport: {} }, 'option transport = an object: expected a Transport'],

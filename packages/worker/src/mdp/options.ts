@@ -12,15 +12,15 @@ const isName = (value: unknown): boolean => typeof value === 'string' && /^[\x20
 export const mdpWorkerOptions = z
   .strictObject({
     ...workerFields,
-    /** Brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5555` (the Guide). */
+    /** Brokers, in order of preference; after each loss the next one is tried. 1 to 64; default `tcp://127.0.0.1:5555` (the Guide). */
     endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
     /** What to serve: a name of 1 to 255 printable ASCII characters not beginning with `mmi.`, or a typed service. Required. */
     service: z.custom<string | Service>((value) => isName(value) || isService(value), {
       error: 'expected 1 to 255 printable ASCII characters or a service made by defineService',
     }),
     /**
-     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, the broker is
-     * told DISCONNECT and gives the request to another worker, because MDP has no error reply.
+     * The reply to send if a handler threw. Default, or if it returns `undefined`: no reply; DISCONNECT makes the broker give the request to
+     * another worker, because MDP has no error reply.
      */
     onError: callback.optional(),
     /** Protocol version to speak. 0.1 has no partial replies. Default `0.2`. */
@@ -31,13 +31,13 @@ export const mdpWorkerOptions = z
     reconnectMinMs: milliseconds.default(250),
     /** Longest delay before reconnecting, and the period at which `preferFirst` asks. 1 ms to a day; default 30,000. */
     reconnectMaxMs: milliseconds.default(30_000),
-    /** Return to the first endpoint, between two requests, once it answers again. Needs a broker that answers strangers. Default false. */
+    /** Return to the first endpoint, between two requests, once it answers again. Requires a broker that answers unknown workers. Default false. */
     preferFirst: z.boolean().default(false),
     /** Send DISCONNECT when leaving. Turn it off for the Guide's Python broker, which fails on it. Default true. */
     sayGoodbye: z.boolean().default(true),
     /**
-     * While leaving, run requests that still arrive, and leave after one quiet heartbeat interval: for brokers that do not
-     * resend what they sent to a worker that leaves. Default false.
+     * While leaving, handle requests that still arrive, and leave after one quiet heartbeat interval: for brokers that do not resend what they
+     * sent to a leaving worker. Default false.
      */
     drainFinishes: z.boolean().default(false),
     /** Largest message, in frames, sent or received. 6 to 65,536; default 1024. */
@@ -46,22 +46,22 @@ export const mdpWorkerOptions = z
   .superRefine((options, context) => {
     const { service, version } = options;
     const name = typeof service === 'string' ? service : service.name;
-    if (name.startsWith('mmi.')) refuse(context, 'service', 'names that begin with mmi. belong to the broker');
+    if (name.startsWith('mmi.')) refuse(context, 'service', 'names beginning with mmi. are reserved for the broker');
     if (typeof service !== 'string' && service.partial !== undefined && version === '0.1')
-      refuse(context, 'version', 'a service with partial replies needs 0.2');
+      refuse(context, 'version', 'a service with partial replies requires version 0.2');
     checkReconnect(options, context);
   });
 
-/** Validated options, with every default filled in. */
+/** Validated options with all defaults. */
 export type MdpWorkerSettings = z.output<typeof mdpWorkerOptions>;
 
 /** A request: the service, and a body of at least one frame. */
 export type MdpRequest = NamedRequest;
 
-/** A request of a typed service: `input` is what the schema made of the body. */
+/** A request of a typed service: `input` is the schema's output for the body. */
 export type MdpTypedRequest<S extends Service> = TypedRequest<S>;
 
-/** Answers requests: with frames for a service that is just a name, with values for a typed one. */
+/** Answers requests: with frames for a plain name, with values for a typed service. */
 export type MdpHandler<S extends string | Service = string> = NamedHandler<S>;
 
 /** Options of `new MdpWorker()`; all but `service` and `handler` have a default. */
@@ -73,6 +73,6 @@ export interface MdpWorkerOptions<S extends string | Service = string> extends O
   readonly service: S;
   /** Answers the requests. Required. */
   readonly handler: MdpHandler<S>;
-  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
+  /** The reply to send if a handler threw. Default, or if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
 }

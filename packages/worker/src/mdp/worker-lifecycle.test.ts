@@ -243,7 +243,9 @@ describe('MdpWorker', () => {
         onError: (error) => String(error),
       });
       broker.request(peer, 'x');
-      expect(await stage.settle(broker.reply())).toMatch(/^FINAL ProjError: reply of 6 frames .* allowed are 5 frames/);
+      expect(await stage.settle(broker.reply())).toMatch(
+        /^FINAL ProjError: reply of 6 frames .* the limits are 5 frames/,
+      );
       expect(worker.stats()).toMatchObject({ failures: 1, replies: 1 });
     });
 

@@ -21,8 +21,8 @@ export type MdpWorkerEvents = WorkerEvents<MdpWorkerNote>;
 export type MdpWorkerStats = WorkerStats<MdpWorkerDropReason>;
 
 /**
- * Serves one service of a Majordomo broker: `concurrency` requests at a time, each over a connection of its own that sends
- * heartbeats, reconnects and fails over by itself.
+ * Serves one service of a Majordomo broker: `concurrency` requests at a time, each over its own connection that sends heartbeats, reconnects and
+ * fails over by itself.
  *
  * ```ts
  * await using worker = new MdpWorker({ service: 'echo', handler: ({ body }) => body });
@@ -67,7 +67,7 @@ export class MdpWorker<S extends string | Service = string> implements Startable
     return this.#group.start();
   }
 
-  /** Takes `drainMs` at most, unless a handler ignores its signal. The broker gives a request on its way to us to another worker. */
+  /** Takes at most `drainMs`, unless a handler ignores its signal. The broker gives a request on its way to us to another worker. */
   drain(): Promise<void> {
     return this.#group.finish('drain');
   }
@@ -85,7 +85,7 @@ export class MdpWorker<S extends string | Service = string> implements Startable
     return this.#group.on(name, listener);
   }
 
-  /** Counters since construction, as a copy. */
+  /** A copy of the counters since construction. */
   stats(): MdpWorkerStats {
     return this.#group.stats();
   }

@@ -176,7 +176,7 @@ describe('rule 17: files', () => {
   });
 
   it.each([
-    ['the broker does not have', 'nf://x', 'has none of this name'],
+    ['the broker does not have', 'nf://x', 'has no file with this name'],
     ['lead out of the folder', 'nf://../x', 'must be nf://'],
   ])('that %s fail the task', async (_, url, error) => {
     broker.reply = serve(Buffer.from('x'));

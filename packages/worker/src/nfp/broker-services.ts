@@ -11,14 +11,14 @@ const FILES_SERVICE = 'fss.service.broker';
 /** Workers that share files; NORFAB's broker has had none since 0.15. */
 const FILE_WORKERS = 'filesharing';
 
-/** Bytes of a chunk, and chunks that are requested before the first one has come. */
+/** Bytes of a chunk, and number of chunks requested before the first one has arrived. */
 const CHUNK_BYTES = 1_048_576;
 const CHUNKS_IN_TRANSIT = 4;
 
 /** How often the connection may be lost while a worker sends one file. */
 const LOSSES_MAX = 3;
 
-/** Frames of an answer besides its bytes. */
+/** Number of frames of an answer besides its bytes. */
 const ENVELOPE_BYTES = 1024;
 
 /** What {@link BrokerServices} need from their worker. */
@@ -27,11 +27,11 @@ export interface BrokerServicesHost extends Pick<
   'name' | 'askTimeoutMs' | 'maxMessageBytes' | 'fetchFiles' | 'fetchMaxBytes'
 > {
   newId(): string;
-  /** Gives a question to the session; the reply comes by {@link BrokerServices.settle}. */
+  /** Gives a question to the session; the reply arrives through {@link BrokerServices.settle}. */
   dispatch(question: NfpBrokerQuestion): void;
 }
 
-/** A question without the time that every one has. */
+/** A question without the common time limit. */
 type Question = Omit<NfpBrokerQuestion, 'timeoutMs'>;
 
 /** A reply that is no failure. */
@@ -46,7 +46,7 @@ interface OpenQuestion {
 /** Whether the worker has its inventory, in NORFAB's words. */
 export type InventoryState = 'initialising' | 'completed' | 'failed';
 
-/** Asks on behalf of one worker. Every promise rejects with `REJECTED`, `TIMEOUT`, `CLOSED` or `PROTOCOL_REMOTE`. */
+/** Asks questions for one worker. Every promise rejects with `REJECTED`, `TIMEOUT`, `CLOSED` or `PROTOCOL_REMOTE`. */
 export class BrokerServices {
   readonly #host: BrokerServicesHost;
   readonly #cache: FileCache | undefined;
@@ -91,7 +91,7 @@ export class BrokerServices {
     this.#inventory = undefined;
   }
 
-  /** A copy of the file of an `nf://` url on this disk, for as long as it is held. Also rejects as {@link FileCache.fetch} does. */
+  /** A local copy of the file of an `nf://` url, as long as it is held. Also rejects as {@link FileCache.fetch} does. */
   async fetch(url: string): Promise<HeldFile> {
     if (this.#cache === undefined)
       throw new ProjError('OPTIONS_INVALID', `file ${url}: set the option fetchFiles to a folder for copies`);
@@ -137,11 +137,11 @@ export class BrokerServices {
     if (typeof value === 'object' && !Array.isArray(value)) return value as NfpKwargs;
     throw new ProjError(
       'PROTOCOL_REMOTE',
-      `inventory: the answer is no object: ${JSON.stringify(value).slice(0, 200)}`,
+      `inventory: the answer is not an object: ${JSON.stringify(value).slice(0, 200)}`,
     );
   }
 
-  /** Details of a file from the broker or, if that refuses because it has no file service, from the first worker that has the file. */
+  /** Details of a file from the broker or, if it has no file service, from the first worker that has the file. */
   async #find(url: string): Promise<{ readonly value: unknown; readonly worker?: string }> {
     const refusals: string[] = [];
     const onRefused = (error: unknown): undefined => {
@@ -162,7 +162,7 @@ export class BrokerServices {
     );
   }
 
-  /** Streams the file from a job of a worker that has it, one PUT per chunk. */
+  /** Streams the file through a job of a worker that has it, one PUT per chunk. */
   async *#streamOf(url: string, size: number, worker: string): AsyncGenerator<Uint8Array> {
     const chunk = this.#chunkBytes;
     const target = JSON.stringify([worker]);
@@ -187,7 +187,7 @@ export class BrokerServices {
     const ask = (): void => {
       if (offset >= size) return;
       const next = this.#ask(FILES_SERVICE, 'fetch_file', { url, offset, chunk_size: chunk });
-      // A reader that stops early does not hear of it.
+      // A reader that stops early does not learn of it.
       next.catch(() => undefined);
       onTheWay.push(next);
       offset += chunk;
@@ -227,13 +227,13 @@ function parse(body: readonly Uint8Array[], service: string, task: string): unkn
   try {
     return JSON.parse(Buffer.concat(body).toString());
   } catch (cause) {
-    throw new ProjError('PROTOCOL_REMOTE', `${task} of ${service}: the answer is no JSON`, { cause });
+    throw new ProjError('PROTOCOL_REMOTE', `${task} of ${service}: the answer is not JSON`, { cause });
   }
 }
 
 function readDetails(url: string, value: unknown, source: string): FileDetails {
   const { md5hash, size_bytes: size, exists } = (value ?? {}) as Record<string, unknown>;
-  if (exists === false) throw new ProjError('REJECTED', `file ${url}: ${source} has none of this name`);
+  if (exists === false) throw new ProjError('REJECTED', `file ${url}: ${source} has no file with this name`);
   if (typeof md5hash === 'string' && typeof size === 'number' && Number.isSafeInteger(size) && size >= 0)
     return { md5: md5hash.toLowerCase(), size };
   throw new ProjError('PROTOCOL_REMOTE', `file ${url}: the answer to file_details has no size and hash`);

@@ -1,29 +1,29 @@
-/** Totals of an NFP worker, from the notes of its session. */
+/** Totals of an NFP worker, computed from its session's notes. */
 import type { LossReason } from '../shared/events.js';
 import type { NfpFinalState, NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './engine/events.js';
 
-/** What a worker has done since its construction. */
+/** A worker's totals since its construction. */
 export interface NfpWorkerTotals {
   readonly accepted: number;
   /** Known jobs that were posted again. */
   readonly repeated: number;
   readonly refused: Readonly<Partial<Record<NfpRefusalReason, number>>>;
-  /** Runs begun, repeated ones included. */
+  /** Runs started, including repeated ones. */
   readonly started: number;
   readonly finished: Readonly<Partial<Record<NfpFinalState, number>>>;
-  /** Runs given up because the worker ended. */
+  /** Runs abandoned because the worker ended. */
   readonly interrupted: number;
   /** Results removed by age or number. */
   readonly resultsRemoved: number;
-  /** Conversations in which the broker was heard. */
+  /** Conversations with at least one message from the broker. */
   readonly conversations: number;
   readonly lost: Readonly<Partial<Record<LossReason, number>>>;
   readonly dropped: Readonly<Partial<Record<NfpWorkerDropReason, number>>>;
   /** PUTs dropped because the task did not read them. */
   readonly putsDropped: number;
-  /** Answers and events that had no connection to go out on. */
+  /** Answers and events that could not be sent because there was no connection. */
   readonly unsent: number;
-  /** Batches the store did not take. */
+  /** Batches that the store rejected. */
   readonly storeFailures: number;
 }
 

@@ -109,9 +109,9 @@ describe('what a folder holds', () => {
     ['walk', { url: '' }, 'No file URL provided'],
     ['file_details', { url: 'http://x' }, 'Unsupported URL "http://x": must begin with nf://'],
     ['fetch_file', { url: 7 }, 'Unsupported URL 7: must begin with nf://'],
-    ['fetch_file', { url: 'nf://a', offset: -1 }, 'fetch_file: offset is no whole number from 0'],
-    ['fetch_file', { url: 'nf://a', offset: '1' }, 'fetch_file: offset is no whole number from 0'],
-    ['fetch_file', { url: 'nf://a', chunk_size: 0 }, 'fetch_file: chunk_size is no whole number from 1'],
+    ['fetch_file', { url: 'nf://a', offset: -1 }, 'fetch_file: offset must be an integer, at least 0'],
+    ['fetch_file', { url: 'nf://a', offset: '1' }, 'fetch_file: offset must be an integer, at least 0'],
+    ['fetch_file', { url: 'nf://a', chunk_size: 0 }, 'fetch_file: chunk_size must be an integer, at least 1'],
   ])('rule 16: %s with %j fails', async (task, kwargs, message) => {
     await expect(run(task, kwargs)).rejects.toMatchObject({ message });
   });

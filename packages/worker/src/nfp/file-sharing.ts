@@ -1,4 +1,4 @@
-/** NFP worker: the tasks of service `filesharing`, which share the files of a folder by ordinary jobs. Worker rule 16 of docs/protocols/nfp.md. */
+/** NFP worker: the tasks of service `filesharing`, which share a folder's files through ordinary jobs. Worker rule 16 of docs/protocols/nfp.md. */
 import { Files, isFileUrl } from '@proj/files';
 import type { Found } from '@proj/files';
 import { systemClock } from '@proj/heartbeat';
@@ -7,30 +7,30 @@ import { ProjError } from '@proj/transport';
 import { NfpTaskFailure } from './task.js';
 import type { NfpPut, NfpTask, NfpTaskCall, NfpTaskContext } from './task.js';
 
-/** Default size of a chunk, and how long a client may take to ask for the next one; both as in NORFAB. */
+/** Default size of a chunk, and how long a client may take to request the next one; both as in NORFAB. */
 const CHUNK_SIZE = 256_000;
 const CHUNK_TIMEOUT_MS = 5000;
 
-/** How files are shared. */
+/** Settings of file sharing. */
 export interface NfpFileSharingOptions {
-  /** How long the client of `fetch_file` may take to ask for the next chunk. Milliseconds, at least 1; default 5000 (NORFAB). */
+  /** How long the client of `fetch_file` may take to request the next chunk. Milliseconds, at least 1; default 5000 (NORFAB). */
   readonly chunkTimeoutMs?: number;
-  /** A client asked for something outside the folder; it was told that there is no such file. */
+  /** A client requested something outside the folder; the answer was that no such file exists. */
   readonly onEscape?: (attempt: { readonly url: string; readonly client: string; readonly uuid: string }) => void;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
 
 /**
- * The tasks of a worker that shares a folder: `list_files`, `file_details`, `walk` and `fetch_file`, each with an `nf://` url as
- * `url` or first argument. Nothing outside the folder is ever read; a folder that does not exist yet has no files. Throws `OPTIONS_INVALID`.
+ * The tasks of a worker that shares a folder: `list_files`, `file_details`, `walk` and `fetch_file`, each with an `nf://` url as `url` or first
+ * argument. Never reads anything outside the folder; a folder that does not exist yet has no files. Throws `OPTIONS_INVALID`.
  *
  * ```ts
  * const worker = new NfpWorker({ service: 'filesharing', name: 'files-1', tasks: fileSharingTasks('/srv/files') });
  * ```
  *
- * `fetch_file` sends one chunk by STREAM at once and one for each PUT `{"offset":n}`, and returns `true` after the last byte. It fails
- * if no PUT comes within `chunkTimeoutMs`.
+ * `fetch_file` sends one chunk by STREAM at once and one for each PUT `{"offset":n}`, and returns `true` after the last byte. It fails if no PUT
+ * arrives within `chunkTimeoutMs`.
  */
 export function fileSharingTasks(folder: string, options: NfpFileSharingOptions = {}): Record<string, NfpTask> {
   const { chunkTimeoutMs = CHUNK_TIMEOUT_MS, onEscape, clock = systemClock } = options;
@@ -39,7 +39,7 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
     throw new ProjError('OPTIONS_INVALID', `fileSharingTasks: chunkTimeoutMs = ${chunkTimeoutMs}: must be at least 1`);
   const files = new Files({ folder });
 
-  /** The value, or `undefined` for what is missing or outside the folder. */
+  /** The value, or `undefined` if it is missing or outside the folder. */
   const found = <Value>(answer: Found<Value>, url: string, { client, uuid }: NfpTaskCall): Value | undefined => {
     if (answer.found) return answer.value;
     if (answer.escape) onEscape?.({ url, client, uuid });
@@ -87,7 +87,7 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
         const url = urlOf(call);
         const details = found(await files.details(url), url, call);
         if (details !== undefined) return { md5hash: details.md5, size_bytes: details.size, exists: true };
-        // NORFAB's clients take the first worker that has not failed, and crash on a file without a size.
+        // NORFAB's clients use the first worker that has not failed, and crash on a file without a size.
         throw new NfpTaskFailure(`'${url}' file not found`, { md5hash: null, size_bytes: null, exists: false });
       },
     },
@@ -121,5 +121,5 @@ function offsetOf({ value }: NfpPut): number {
 function wholeNumber(name: string, value: unknown): number {
   const least = name === 'chunk_size' ? 1 : 0;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-  throw new ProjError('REJECTED', `fetch_file: ${name} is no whole number from ${least}`);
+  throw new ProjError('REJECTED', `fetch_file: ${name} must be an integer, at least ${least}`);
 }

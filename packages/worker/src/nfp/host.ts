@@ -21,7 +21,7 @@ import type { TaskRunHost } from './task-run.js';
 /** Answers that may wait while the broker does not read. */
 const ANSWERS_MAX = 10_000;
 
-/** What a worker plugs in. */
+/** What a worker supplies. */
 export interface NfpHostProgram {
   readonly settings: NfpWorkerSettings;
   readonly session: NfpWorkerSession;
@@ -29,10 +29,10 @@ export interface NfpHostProgram {
   readonly tasks: TaskBook;
   readonly tracing: Tracing;
   readonly onNote: (note: NfpWorkerNote) => void;
-  /** A task threw, the store failed, or a socket did. `uuid`: of the job, if there is one. */
+  /** A task threw, the store failed, or a socket did. `uuid`: the job's, if there is one. */
   readonly onError: (error: unknown, uuid?: string) => void;
   readonly onPutDropped: () => void;
-  /** A CURVE handshake failed; it is tried again. */
+  /** A CURVE handshake failed; it will be retried. */
   readonly onRefused: (refusal: HandshakeRefusal) => void;
 }
 
@@ -81,7 +81,7 @@ export class NfpWorkerHost {
     };
   }
 
-  /** Reads the store, opens the first socket. Rejects if the store cannot be read or the transport refuses the endpoint. */
+  /** Reads the store and opens the first socket. Rejects if the store cannot be read or the transport refuses the endpoint. */
   async start(): Promise<void> {
     const jobs = await this.#storedJobs();
     this.#host.start({ kind: 'start', jobs });
@@ -102,14 +102,14 @@ export class NfpWorkerHost {
       if (job === undefined)
         throw new ProjError(
           'CORRUPT',
-          `NfpWorker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a backup`,
+          `NfpWorker: record ${key} of the store is not a job of this version: use the version that wrote it, or restore the store from a backup`,
         );
       jobs.push(job);
     }
     return jobs;
   }
 
-  /** Never rejects: tasks that want the inventory ask again. */
+  /** Never rejects: tasks that want the inventory request it again. */
   async #refreshInventory(): Promise<void> {
     await this.services.refresh().catch((error: unknown) => {
       if (!isProjError(error, 'CLOSED')) this.#program.onNote({ code: 'inventory-failed', message: errorText(error) });
@@ -242,7 +242,7 @@ export class NfpWorkerHost {
   /** The call of a job that has waited, or that an earlier start accepted: it is not kept in memory. */
   async #callOf(uuid: string): Promise<NfpCallBody> {
     const frame = await this.#program.store.get(jobKeys.call(uuid));
-    const call = frame === undefined ? 'it is gone' : readCall([frame], frame.length);
+    const call = frame === undefined ? 'it is missing' : readCall([frame], frame.length);
     if (typeof call === 'string') throw new ProjError('CORRUPT', `call of the job in the store: ${call}`);
     return call;
   }

@@ -8,7 +8,7 @@ const valid = { service: 'math', name: 'math-1', tasks: { add: () => 1 } };
 it.each<[string, object, string]>([
   ['no service', { ...valid, service: undefined }, 'option service = undefined'],
   ['a service that is not printable', { ...valid, service: 'a\nb' }, 'expected 1 to 255 bytes of printable UTF-8'],
-  ['a service of the broker', { ...valid, service: 'mmi.service.worker' }, 'this name belongs to the broker'],
+  ['a service of the broker', { ...valid, service: 'mmi.service.worker' }, 'this name is reserved for the broker'],
   ['no name', { ...valid, name: '' }, 'option name = ""'],
   ['a name of 256 bytes', { ...valid, name: 'é'.repeat(128) }, 'expected 1 to 255 bytes'],
   ['no tasks', { ...valid, tasks: {}, baseTasks: false }, 'expected at least one task'],

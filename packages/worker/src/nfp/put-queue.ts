@@ -1,4 +1,4 @@
-/** The PUTs for a running task: in order, bounded, and over when the task is. */
+/** The PUTs for a running task: in order, bounded, and ended with the task. */
 import { totalBytes } from '@proj/frames';
 import { BoundedBuffer } from '@proj/transport';
 import type { NfpPut } from './task.js';
@@ -14,12 +14,12 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
     this.#buffer = new BoundedBuffer({ itemsMax: max, bytesMax: WAITING_MAX_BYTES });
   }
 
-  /** False if it was dropped: too many wait, or nobody reads any more. */
+  /** False if it was dropped: too many are waiting, or nobody reads any more. */
   push(put: NfpPut): boolean {
     return this.#buffer.offer(put, totalBytes(put.body));
   }
 
-  /** Ends the queue and drops what waits. */
+  /** Ends the queue and drops waiting PUTs. */
   end(): void {
     this.#buffer.end();
     this.#buffer.clear();

@@ -1,10 +1,10 @@
-/** The tasks of an NFP worker, and how one is called. */
+/** The tasks of an NFP worker, and how they are called. */
 import { isFileUrl } from '@proj/files';
 import type { StandardSchema } from '@proj/frames/service';
 import { ProjError } from '@proj/transport';
 import type { NfpTask, NfpTaskCall, NfpTaskContext, NfpTaskHandler } from './task.js';
 
-/** Most issues of a schema, and characters of an error, that a client is told. */
+/** Limits of the schema issues and of the error characters that a client gets. */
 const ISSUES_MAX = 16;
 const ERROR_MAX = 10_000;
 
@@ -27,7 +27,7 @@ export class TaskBook {
     return [...this.#tasks].map(([name, { description = '' }]) => ({ name, description }));
   }
 
-  /** Runs a task and returns its result as JSON text. Rejects as the task does, and with `REJECTED` for an unknown task or arguments that do not fit. */
+  /** Runs a task and returns its result as JSON text. Rejects as the task does, and with `REJECTED` for an unknown task or invalid arguments. */
   async run(call: NfpTaskCall, context: NfpTaskContext): Promise<string> {
     const task = this.#tasks.get(call.task);
     if (task === undefined) throw new ProjError('REJECTED', `unknown task ${JSON.stringify(call.task.slice(0, 255))}`);
@@ -39,7 +39,7 @@ export class TaskBook {
   }
 }
 
-/** The result that a failed task has all the same, as JSON text. */
+/** The result that a failed task returned nevertheless, as JSON text. */
 export function failedResult(error: unknown): string | undefined {
   // By name: the class may come from another copy of this package, such as its CommonJS build.
   if (!(error instanceof Error && error.name === 'NfpTaskFailure' && 'result' in error)) return undefined;
@@ -50,7 +50,7 @@ export function failedResult(error: unknown): string | undefined {
   }
 }
 
-/** What a client is told about an error. */
+/** What a client learns of an error. */
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.slice(0, ERROR_MAX);
@@ -67,7 +67,7 @@ async function checked(what: string, schema: StandardSchema | undefined, value: 
   throw new ProjError('REJECTED', issues.join('; '), { details: result.issues });
 }
 
-/** A copy of the arguments, with paths in place of urls. */
+/** A copy of the arguments, with paths instead of urls. */
 async function withFiles(
   names: readonly (string | number)[],
   args: NfpTaskCall['args'],
@@ -94,7 +94,7 @@ async function localised(value: unknown, fetch: NfpTaskContext['fetch']): Promis
 
 function toJson(value: unknown): string {
   if (value === undefined) return 'null';
-  // Its type does not say so, but JSON.stringify returns undefined for what it cannot express.
+  // Its type does not say so, but JSON.stringify returns undefined for values it cannot express.
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new ProjError('PROTOCOL_LOCAL', `result: JSON cannot express ${typeof value}`);
   return text;

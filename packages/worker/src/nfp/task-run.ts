@@ -1,4 +1,4 @@
-/** One run of an NFP task: the context that the task gets, and what its host does to the run. */
+/** One run of an NFP task: the context that the task gets, and the host's side of the run. */
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
@@ -16,7 +16,7 @@ const INPUT_TIMEOUT_MS = 60_000;
 /** The last 100 events of a job are kept with its result, so none may be large. */
 const EVENT_MAX_BYTES = 65_536;
 
-/** Frames of a STREAM besides its bytes: an address, a uuid and fixed frames. */
+/** Number of frames of a STREAM besides its bytes: an address, a uuid and fixed frames. */
 const ENVELOPE_BYTES = 1024;
 
 /** What runs need from their worker. */
@@ -38,11 +38,11 @@ interface OpenQuestion {
   reject(error: Error): void;
 }
 
-/** The context of one run. Fields that most tasks never use are made on first use. */
+/** The context of one run. Rarely used fields are created on first use. */
 export class TaskRun implements NfpTaskContext {
   readonly #run: NfpRun;
   readonly #host: TaskRunHost;
-  /** Hears of events. */
+  /** Called for each event. */
   trace: TracedCall | undefined;
   #puts: PutQueue | undefined;
   #controller: AbortController | undefined;
@@ -90,7 +90,7 @@ export class TaskRun implements NfpTaskContext {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     const max = this.#host.settings.maxMessageBytes - ENVELOPE_BYTES;
     if (bytes.length > max)
-      throw new ProjError('PROTOCOL_LOCAL', `stream chunk of ${bytes.length} bytes: allowed are ${max}`);
+      throw new ProjError('PROTOCOL_LOCAL', `stream chunk of ${bytes.length} bytes: the limit is ${max}`);
     this.#host.dispatch({ kind: 'stream', run: this.#run.run, chunk: bytes });
     await this.#host.room(() => this.#isOver || this.isAborted);
     this.#throwIfAborted();
@@ -110,7 +110,7 @@ export class TaskRun implements NfpTaskContext {
     return file.path;
   };
 
-  /** Takes what a client sent. False if it was dropped. */
+  /** Adds a client's PUT. False if it was dropped. */
   put(body: readonly Uint8Array[]): boolean {
     return this.puts.push({ value: decodeNfpJson(body), body: toBuffers(body) });
   }
@@ -182,7 +182,7 @@ export class TaskRun implements NfpTaskContext {
     }
     const bytes = (body[0] as Uint8Array).length;
     if (bytes > EVENT_MAX_BYTES)
-      throw new ProjError('PROTOCOL_LOCAL', `event of ${bytes} bytes: allowed are ${EVENT_MAX_BYTES}`);
+      throw new ProjError('PROTOCOL_LOCAL', `event of ${bytes} bytes: the limit is ${EVENT_MAX_BYTES}`);
     return body;
   }
 
@@ -207,7 +207,7 @@ export class TaskRun implements NfpTaskContext {
 
 function timeoutOf({ timeoutMs = INPUT_TIMEOUT_MS }: NfpInputOptions): number {
   if (timeoutMs >= 1 && timeoutMs <= DAY_MS) return timeoutMs;
-  throw new ProjError('OPTIONS_INVALID', `input: timeoutMs = ${timeoutMs}: allowed are 1 to ${DAY_MS}`);
+  throw new ProjError('OPTIONS_INVALID', `input: timeoutMs = ${timeoutMs}: must be from 1 to ${DAY_MS}`);
 }
 
 function assertJson(question: string, values: unknown): void {
@@ -215,7 +215,7 @@ function assertJson(question: string, values: unknown): void {
   try {
     bytes = JSON.stringify([question, values]).length;
   } catch (cause) {
-    throw new ProjError('PROTOCOL_LOCAL', `input ${JSON.stringify(question)}: it must be JSON`, { cause });
+    throw new ProjError('PROTOCOL_LOCAL', `input ${JSON.stringify(question)}: must be JSON`, { cause });
   }
   if (bytes > EVENT_MAX_BYTES / 4)
     throw new ProjError('PROTOCOL_LOCAL', `input: a question of ${bytes} characters is too long`);

@@ -3,7 +3,7 @@ import type { SchemaOutput, StandardSchema } from '@proj/frames/service';
 
 /** Positional arguments from a client: any JSON. */
 export type NfpArgs = readonly unknown[];
-/** Named arguments from a client, or other fields that a program may add: any JSON. */
+/** Named arguments from a client, or other fields added by a program: any JSON. */
 export type NfpKwargs = Readonly<Record<string, unknown>>;
 
 /** A job, as its task gets it. */
@@ -12,9 +12,9 @@ export interface NfpTaskCall<Args = NfpArgs, Kwargs = NfpKwargs> {
   readonly task: string;
   readonly args: Args;
   readonly kwargs: Kwargs;
-  /** Of the job; the same in every run of it. */
+  /** The job's uuid; the same in every run. */
   readonly uuid: string;
-  /** Routing id of the client that posted the job. Empty if the broker did not say. */
+  /** Routing id of the client that posted the job. Empty if the broker did not report it. */
   readonly client: string;
   /** The service of this worker. */
   readonly service: string;
@@ -30,9 +30,9 @@ export interface NfpEventOptions {
   readonly type?: string;
   /** Default `INFO`. */
   readonly severity?: 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
-  /** What the task is doing. Default `running`. */
+  /** The task's state. Default `running`. */
   readonly status?: string;
-  /** What the event is about, such as host names. Default: nothing. */
+  /** The subjects of the event, such as host names. Default: none. */
   readonly resource?: readonly string[];
   /** Further data for programs. Must be JSON. */
   readonly extras?: NfpKwargs;
@@ -40,15 +40,15 @@ export interface NfpEventOptions {
 
 /** What a client sent to a running job by PUT. */
 export interface NfpPut {
-  /** The parsed body if it is one frame of JSON, else `undefined`. */
+  /** The parsed body if it is one frame of JSON, otherwise `undefined`. */
   readonly value: unknown;
-  /** The frames as they came, at least one. Do not write to them. */
+  /** The raw frames, at least one. Do not modify them. */
   readonly body: readonly Buffer[];
 }
 
 /** Details of a question; see {@link NfpTaskContext.requestInput}. */
 export interface NfpInputOptions {
-  /** Shown to the client, and the answer if none comes in time. Default: none, and `TIMEOUT` is thrown. */
+  /** Shown to the client, and used as the answer if none arrives in time. Default: none, and `TIMEOUT` is thrown. */
   readonly default?: unknown;
   /** How long to wait for an answer. 1 ms to a day; default 60,000. */
   readonly timeoutMs?: number;
@@ -61,49 +61,52 @@ export interface NfpTaskContext {
   /** Aborts when the job is deleted or the worker closes. The reason is a `ProjError` (`REJECTED`, `CLOSED`). */
   readonly signal: AbortSignal;
   /**
-   * Reports progress to the client that posted the job, as an event of type `progress`. A client that is away misses it; the last
-   * 100 events of a job are kept with its result. Does nothing once the task has ended. Throws `PROTOCOL_LOCAL` for `extras` that are not JSON.
+   * Reports progress to the client that posted the job, as an event of type `progress`. A client that is away misses it; the last 100 events of
+   * a job are kept with its result. No effect once the task has ended. Throws `PROTOCOL_LOCAL` for `extras` that are not JSON.
    */
   readonly progress: (message: string, options?: Omit<NfpEventOptions, 'type'>) => void;
   /** As {@link NfpTaskContext.progress}, with any type or none. */
   readonly event: (message: string, options?: NfpEventOptions) => void;
   /**
-   * Sends bytes to the client that posted the job, in order; they are not kept. Await it before sending more, so that a slow connection
-   * slows the task down. Rejects with the signal's reason once that has aborted, and with `PROTOCOL_LOCAL` for a chunk over the
-   * limits and after the task has ended.
+   * Sends bytes to the client that posted the job, in order; they are not kept. Await it before sending more, so that a slow connection slows
+   * the task down. Rejects with the signal's reason once that has aborted, and with `PROTOCOL_LOCAL` for a chunk over the limits and after the
+   * task has ended.
    */
   readonly stream: (chunk: string | Uint8Array) => Promise<void>;
   /**
-   * What the client sends by PUT while the task runs, in order. At most `putQueueMax` wait; further ones are dropped and counted. Ends
-   * when the task ends or the signal aborts. For one reader.
+   * The client's PUTs while the task runs, in order. At most `putQueueMax` wait; more are dropped and counted. Ends when the task ends or the
+   * signal aborts. For one reader.
    */
   readonly puts: AsyncIterableIterator<NfpPut>;
   /**
-   * Asks the client that posted the job, by an event of type `input_request`; until it answers, GET gets 102. Resolves to the value
-   * of the PUT that answers, or to `default` if none comes in time. Rejects with `TIMEOUT` if there is no default, with `REJECTED`
-   * if the client refuses to answer, and with the signal's reason. Questions of one job are asked one after the other.
+   * Asks the client that posted the job, with an event of type `input_request`; until it answers, GET gets 102. Resolves to the value of the
+   * answering PUT, or to `default` if none arrives in time. Rejects with `TIMEOUT` if there is no default, with `REJECTED` if the client refuses
+   * to answer, and with the signal's reason. Questions of one job are asked one after the other.
    */
   readonly requestInput: (question: string, options?: NfpInputOptions) => Promise<unknown>;
   /**
-   * What the broker's inventory says about this worker; `{}` for nothing. It is fetched when the worker starts and after `restart`, and
-   * remembered in between. Rejects with `REJECTED` (the broker has no inventory), `TIMEOUT` or `CLOSED`.
+   * What the broker's inventory says about this worker; `{}` for nothing. Fetched when the worker starts and after `restart`, and remembered in
+   * between. Rejects with `REJECTED` (the broker has no inventory), `TIMEOUT` or `CLOSED`.
    */
   readonly inventory: () => Promise<NfpKwargs>;
   /**
-   * Fetches the file of an `nf://` url from the broker or, if that has no file service, from a worker of service `filesharing`. Resolves to the
-   * path of a copy in the folder `fetchFiles`, which stays until the task ends; a copy that is up to date is not fetched again. Rejects with
-   * `REJECTED` (no such file), `QUEUE_FULL` (no room beside the files that running tasks need), `PROTOCOL_REMOTE` (not the announced bytes),
-   * `OPTIONS_INVALID`, `TIMEOUT` or the signal's reason.
+   * Fetches the file of an `nf://` url from the broker or, if it has no file service, from a worker of service `filesharing`. Resolves to the
+   * path of a copy in the folder `fetchFiles`, which stays until the task ends; a current copy is not fetched again. Rejects with `REJECTED` (no
+   * such file), `QUEUE_FULL` (no room beside the files that running tasks need), `PROTOCOL_REMOTE` (not the announced bytes), `OPTIONS_INVALID`,
+   * `TIMEOUT` or the signal's reason.
    */
   readonly fetch: (url: string) => Promise<string>;
 }
 
-/** Renews the application's state, such as what depends on the inventory; see the option `onRestart`. What it throws is emitted as `error`, and the worker serves again. */
+/**
+ * Renews the application's state, such as what depends on the inventory; see the option `onRestart`. Errors are emitted as `error`, and the
+ * worker serves again.
+ */
 export type NfpRestartHook = (services: Pick<NfpTaskContext, 'inventory'>) => unknown;
 
 /**
- * Does a job. What it returns is the result, as JSON (`undefined` becomes `null`); if it throws, the job has failed with the error's
- * message. It may run again for the same job after a crash: make it idempotent.
+ * Does a job. Its return value is the result, as JSON (`undefined` becomes `null`); if it throws, the job fails with the error's message. It may
+ * run again for the same job after a crash: make it idempotent.
  */
 export type NfpTaskHandler<Args = NfpArgs, Kwargs = NfpKwargs> = (
   call: NfpTaskCall<Args, Kwargs>,
@@ -111,8 +114,8 @@ export type NfpTaskHandler<Args = NfpArgs, Kwargs = NfpKwargs> = (
 ) => unknown;
 
 /**
- * Thrown by a task that failed but has something to return, such as the part that was done: in the job's result `failed` is true, `errors` has
- * the message, and `result` is this one, or `null` if JSON cannot express it.
+ * Thrown by a task that failed but has something to return, such as a partial result. In the job's result `failed` is true, `errors` has the
+ * message, and `result` is this one, or `null` if JSON cannot express it.
  */
 export class NfpTaskFailure extends Error {
   override readonly name = 'NfpTaskFailure';
@@ -124,7 +127,7 @@ export class NfpTaskFailure extends Error {
   }
 }
 
-/** A task with its arguments. Schemas are Standard Schemas, such as those of zod: a job whose arguments they refuse fails. */
+/** A task with its arguments. Schemas are Standard Schemas, such as those of zod: a job whose arguments they reject fails. */
 export interface NfpTaskDefinition<
   ArgsSchema extends StandardSchema | undefined = undefined,
   KwargsSchema extends StandardSchema | undefined = undefined,
@@ -132,8 +135,8 @@ export interface NfpTaskDefinition<
   readonly args?: ArgsSchema;
   readonly kwargs?: KwargsSchema;
   /**
-   * Names of keyword arguments, and numbers of positional ones, whose `nf://` urls are fetched first: the handler gets paths, as from
-   * {@link NfpTaskContext.fetch}, in their places. A value may be a text or a list of texts; other texts stay. Schemas see the urls.
+   * Names of keyword arguments, and numbers of positional ones, whose `nf://` urls are fetched first: the handler gets paths instead, as from
+   * {@link NfpTaskContext.fetch}. A value may be a text or a list of texts; other texts stay. Schemas see the urls.
    */
   readonly fetch?: readonly (string | number)[];
   /** Shown by the management command `show_workers`. At most 1024 characters. */
@@ -153,11 +156,11 @@ export interface NfpTask {
   readonly handler: NfpTaskHandler;
 }
 
-/** Types the arguments of a task by its schemas; returns it as it is. */
+/** Types the arguments of a task by its schemas; returns it unchanged. */
 export function defineNfpTask<
   ArgsSchema extends StandardSchema | undefined = undefined,
   KwargsSchema extends StandardSchema | undefined = undefined,
 >(definition: NfpTaskDefinition<ArgsSchema, KwargsSchema>): NfpTask {
-  // The worker calls the handler only with what the schemas made.
+  // The worker calls the handler only with the schemas' output.
   return definition as unknown as NfpTask;
 }

@@ -171,7 +171,7 @@ describe('a task', () => {
     const task: NfpTaskHandler = (_call, context) => {
       stream = context.stream;
       expect(() => context.progress('x', { extras: { cycle: cycle() } })).toThrow('extras must be JSON');
-      expect(() => context.event('x'.repeat(70_000))).toThrow(/^event of 7\d{4} bytes: allowed are 65536$/);
+      expect(() => context.event('x'.repeat(70_000))).toThrow(/^event of 7\d{4} bytes: the limit is 65536$/);
       return 'fine';
     };
     await start({ task });
@@ -294,7 +294,7 @@ describe('the life of a worker', () => {
       transport: world.transport,
     });
     await expect(world.settle(late.start())).rejects.toThrow(
-      'record job/x of the store is no job of this version: use the version that wrote it',
+      'record job/x of the store is not a job of this version: use the version that wrote it',
     );
   });
 

@@ -25,24 +25,27 @@ import { errorText, TaskBook } from './task-book.js';
 
 /** Events of an {@link NfpWorker}. */
 export interface NfpWorkerEvents {
-  /** The broker was heard for the first time in a conversation. */
+  /** First message from the broker in a conversation. */
   ready: { readonly endpoint: string };
-  /** A conversation was lost; the next one begins in `retryInMs`. Jobs go on. */
+  /** A conversation was lost; the next one begins in `retryInMs`. Jobs continue. */
   lost: { readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number };
-  /** A management command was obeyed; after `shutdown` the worker drains by itself. */
+  /** A management command was executed; after `shutdown` the worker drains by itself. */
   management: { readonly task: 'restart' | 'shutdown' | 'disconnect' };
-  /** The handshake with a broker failed, because of its key or ours; it is tried again. */
+  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
   refused: HandshakeRefusal;
-  /** Anything worth a log line or a counter, including `ready`, `lost` and the life of each job. */
+  /** A note for a log line or a counter, including `ready`, `lost` and the life of each job. */
   note: NfpWorkerNote;
-  /** A task threw, the store failed, or a socket did. The worker goes on. `uuid`: of the job, if there is one. Without a listener: standard error, once a minute. */
+  /**
+   * A task threw, the store failed, or a socket did. The worker continues. `uuid`: the job's, if there is one. Without a listener: standard
+   * error, once a minute.
+   */
   error: { readonly error: unknown; readonly uuid?: string };
 }
 
-/** Sizes now and totals since construction. */
+/** Current sizes and totals since construction. */
 export interface NfpWorkerStats extends NfpWorkerCounters, NfpWorkerTotals {}
 
-/** Characters of a digest: 132 bits, so that no two calls are taken for one. */
+/** Length of a digest in characters: 132 bits, so that no two calls are confused. */
 const DIGEST_LENGTH = 22;
 
 /** The levels at which `get_logs` shows notes; all others are DEBUG. */
@@ -57,8 +60,8 @@ const LEVELS: Readonly<Partial<Record<NfpWorkerNote['code'], NfpLogLevel>>> = {
 };
 
 /**
- * Serves one service of a NORFAB broker: accepts a job when it is in the store, runs `concurrency` jobs at a time in the
- * order of acceptance, and keeps results for whoever asks.
+ * Serves one service of a NORFAB broker: accepts a job once it is stored, runs `concurrency` jobs at a time in the order of acceptance, and
+ * keeps results for any client that asks.
  *
  * ```ts
  * await using worker = new NfpWorker({ service: 'math', name: 'math-1', tasks: { add: ({ args }) => args[0] + args[1] } });
@@ -99,14 +102,14 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
   }
 
   /**
-   * Goes on with the jobs in the store, too; resolves whether or not a broker is there. Rejects with `UNAVAILABLE`, `CORRUPT` or
-   * `OPTIONS_INVALID` if the store cannot be opened or read.
+   * Also continues the stored jobs; resolves whether or not a broker is there. Rejects with `UNAVAILABLE`, `CORRUPT` or `OPTIONS_INVALID` if the
+   * store cannot be opened or read.
    */
   start(): Promise<void> {
     return this.#life.start(this.#settings.transport, this.#settings.curve, (transport) => this.#start(transport));
   }
 
-  /** Running tasks have `drainMs`. Jobs that wait stay in the store for the next start, and so do running ones that had to be aborted. */
+  /** Running tasks have `drainMs`. Waiting jobs stay in the store for the next start, and so do running ones that had to be aborted. */
   drain(): Promise<void> {
     return this.#finish('drain');
   }
@@ -124,7 +127,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
     return this.#life.on(name, listener);
   }
 
-  /** Sizes now and totals since construction, as a copy. */
+  /** A copy of the current sizes and totals since construction. */
   stats(): NfpWorkerStats {
     return { ...this.#session.counters(), ...this.#totals.get() };
   }
@@ -147,7 +150,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
 
   async #finish(how: 'drain' | 'close'): Promise<void> {
     this.#life.end();
-    // A start that is under way finds out by itself, and leaves nothing open.
+    // A start under way notices by itself, and leaves nothing open.
     await this.#life.settled();
     await this.#host?.finish(how);
   }
@@ -176,7 +179,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
     );
   }
 
-  /** Base tasks run when the host is there. */
+  /** Base tasks run once the host exists. */
   #baseTasksHost(): BaseTasksHost {
     const { name, service, versions, shellCommands } = this.#settings;
     return {
@@ -221,7 +224,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
     this.#life.emit('note', note);
   };
 
-  /** Nobody asks before the first event of the session, which comes when the transport is loaded. */
+  /** Called only after the first event of the session, when the transport is loaded. */
   #loaded(): Transport {
     if (this.#transport === undefined) throw new Error('NfpWorker: not started');
     return this.#transport;

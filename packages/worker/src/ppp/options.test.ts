@@ -19,7 +19,7 @@ it.each<[string, object, string]>([
   [
     'a service with partial replies',
     { ...valid, service: streaming },
-    'option service = an object: a service with partial replies needs a protocol that has them',
+    'option service = an object: PPP has no partial replies; use a service without them',
   ],
   ['no endpoint', { ...valid, endpoints: [] }, 'option endpoints = an array'],
   [
@@ -35,14 +35,14 @@ it.each<[string, object, string]>([
   [
     'an endpoint to bind for two sessions',
     { ...valid, bind: ['tcp://b:1'], concurrency: 2 },
-    'expected as many endpoints as concurrency, 2, not 1',
+    'expected one endpoint per unit of concurrency: 2, not 1',
   ],
   [
     'one endpoint to bind twice',
     { ...valid, bind: ['tcp://b:1', 'tcp://b:1'], concurrency: 2 },
-    'expected endpoints that differ',
+    'expected different endpoints',
   ],
-  ['a wildcard to bind', { ...valid, bind: ['tcp://b:*'] }, 'expected ports, no wildcard'],
+  ['a wildcard to bind', { ...valid, bind: ['tcp://b:*'] }, 'expected ports without wildcards'],
   ['concurrency 0', { ...valid, concurrency: 0 }, 'option concurrency = 0'],
   ['liveness 1', { ...valid, liveness: 1 }, 'option liveness = 1'],
   ['no heartbeats', { ...valid, heartbeatIntervalMs: 0 }, 'option heartbeatIntervalMs = 0'],

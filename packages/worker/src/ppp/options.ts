@@ -10,23 +10,23 @@ import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '.
 export const pppWorkerOptions = z
   .strictObject({
     ...workerFields,
-    /** Queues, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5557`, or none with `bind`. */
+    /** Queues, in order of preference; after each loss the next one is tried. 1 to 64; default `tcp://127.0.0.1:5557`, or none with `bind`. */
     endpoints: endpoints.optional(),
     /**
-     * Endpoints to bind, for a queue that connects (`backendConnect`), in place of `endpoints`: one for each unit of `concurrency`, without
+     * Endpoints to bind, for a queue that connects (`backendConnect`), instead of `endpoints`: one for each unit of `concurrency`, without
      * wildcards, because each is bound again after a loss. 1 to 64; default none.
      */
     bind: endpoints.optional(),
     /**
-     * A typed service, whose schemas check what comes in and goes out. 6/PPP has no service names: every request to the queue is for this
-     * service. Default: none, the handler deals in frames.
+     * A typed service, whose schemas validate requests and replies. 6/PPP has no service names: every request to the queue is for this service.
+     * Default: none; the handler works with frames.
      */
     service: z
       .custom<Service>(isService, { error: 'expected a service made by defineService; PPP has no service names' })
       .optional(),
     /**
-     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, and READY makes
-     * the queue give the request to another worker, because PPP has no error reply.
+     * The reply to send if a handler threw. Default, or if it returns `undefined`: no reply; READY makes the queue give the request to another
+     * worker, because PPP has no error reply.
      */
     onError: callback.optional(),
     /** Time between heartbeats, the same as the queue's. 1 ms to a day; default 1000 (the Guide). */
@@ -40,7 +40,7 @@ export const pppWorkerOptions = z
   })
   .superRefine((options, context) => {
     if (options.service?.partial !== undefined)
-      refuse(context, 'service', 'a service with partial replies needs a protocol that has them');
+      refuse(context, 'service', 'PPP has no partial replies; use a service without them');
     checkReconnect(options, context);
     checkBind(options, context);
   })
@@ -60,28 +60,28 @@ function checkBind({ bind, endpoints: connect, concurrency }: Bindable, context:
   if (bind === undefined) return;
   if (connect !== undefined) refuse(context, 'bind', 'expected either bind or endpoints, not both');
   if (bind.length !== concurrency)
-    refuse(context, 'bind', `expected as many endpoints as concurrency, ${concurrency}, not ${bind.length}`);
-  if (new Set(bind).size < bind.length) refuse(context, 'bind', 'expected endpoints that differ');
+    refuse(context, 'bind', `expected one endpoint per unit of concurrency: ${concurrency}, not ${bind.length}`);
+  if (new Set(bind).size < bind.length) refuse(context, 'bind', 'expected different endpoints');
   if (bind.some((endpoint) => /:[*0]$/.test(endpoint)))
-    refuse(context, 'bind', 'expected ports, no wildcard: a queue could not find us again');
+    refuse(context, 'bind', 'expected ports without wildcards, because a queue could not find us again');
 }
 
-/** Validated options, with every default filled in. */
+/** Validated options with all defaults. */
 export type PppWorkerSettings = z.output<typeof pppWorkerOptions>;
 
 /** A request as a handler sees it. */
 export interface PppWorkerRequest {
-  /** At least one frame. Do not write to them: large ones share memory with the socket. */
+  /** At least one frame. Do not modify them: large ones share memory with the socket. */
   readonly body: Buffer[];
 }
 
 /** A request of a typed service. */
 export interface PppTypedRequest<S extends Service> extends PppWorkerRequest {
-  /** What the schema made of the body. */
+  /** The schema's output for the body. */
   readonly input: ServiceRequest<S>;
 }
 
-/** Answers requests: with frames where there is no service, with values where there is one. */
+/** Answers requests: with frames without a service, with values for a typed one. */
 export type PppHandler<S extends Service | undefined = undefined> = [S] extends [Service]
   ? Handler<PppTypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
   : Handler<PppWorkerRequest, BodyInput, FrameReply>;
@@ -91,11 +91,11 @@ export interface PppWorkerOptions<S extends Service | undefined = undefined> ext
   z.input<typeof pppWorkerOptions>,
   'service' | 'handler' | 'onError'
 > {
-  /** A typed service, whose schemas check requests and replies. Default: none, the handler deals in frames. */
+  /** A typed service, whose schemas validate requests and replies. Default: none; the handler works with frames. */
   readonly service?: S;
   /** Answers the requests. Required. */
   readonly handler: PppHandler<S>;
-  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
+  /** The reply to send if a handler threw. Default, or if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (
     error: unknown,
     request: PppWorkerRequest,

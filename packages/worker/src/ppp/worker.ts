@@ -21,16 +21,16 @@ export type PppWorkerEvents = WorkerEvents<PppWorkerNote>;
 export type PppWorkerStats = WorkerStats<PppWorkerDropReason>;
 
 /**
- * Works for a Paranoid Pirate queue: `concurrency` requests at a time, each over a connection of its own that sends
- * heartbeats, reconnects and fails over by itself.
+ * Works for a Paranoid Pirate queue: `concurrency` requests at a time, each over its own connection that sends heartbeats, reconnects and fails
+ * over by itself.
  *
  * ```ts
  * await using worker = new PppWorker({ handler: ({ body }) => body });
  * await worker.start();
  * ```
  *
- * A request may reach a handler more than once, here or at another worker: make it idempotent. Partial replies travel as one,
- * their frames joined.
+ * A request may reach a handler more than once, here or at another worker: make it idempotent. Partial replies are sent as one, with their
+ * frames joined.
  */
 export class PppWorker<S extends Service | undefined = undefined> implements Startable<PppWorkerEvents> {
   readonly #group: WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
@@ -63,12 +63,12 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
     );
   }
 
-  /** Sends READY on each socket, with `bind` as soon as a queue connects; resolves whether or not a queue is there. */
+  /** Sends READY on each socket, or with `bind` as soon as a queue connects; resolves whether or not a queue is there. */
   start(): Promise<void> {
     return this.#group.start();
   }
 
-  /** Takes `drainMs` at most, unless a handler ignores its signal. PPP has no goodbye: the queue notices that the connection ended. */
+  /** Takes at most `drainMs`, unless a handler ignores its signal. PPP has no goodbye: the queue notices that the connection ended. */
   drain(): Promise<void> {
     return this.#group.finish('drain');
   }
@@ -86,13 +86,13 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
     return this.#group.on(name, listener);
   }
 
-  /** Counters since construction, as a copy. */
+  /** A copy of the counters since construction. */
   stats(): PppWorkerStats {
     return this.#group.stats();
   }
 }
 
-/** Each session that binds has an endpoint of its own. */
+/** Each session that binds has its own endpoint. */
 function sessionSettings(settings: PppWorkerSettings, index: number): PppWorkerSettings {
   return settings.binds ? { ...settings, endpoints: settings.endpoints.slice(index, index + 1) } : settings;
 }

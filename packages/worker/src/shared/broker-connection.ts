@@ -1,12 +1,12 @@
 /**
- * A worker's conversations with brokers, one at a time, over a list of endpoints: when to send heartbeats, when silence means loss, how
- * long to wait and which endpoint to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP worker rules 1 to 3.
+ * A worker's conversations with brokers, one at a time, over a list of endpoints: when to send heartbeats, when silence means loss, how long to
+ * wait and which endpoint to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP worker rules 1 to 3.
  */
 import { Backoff } from '@proj/heartbeat';
 
 /** Settings of a {@link BrokerConnection}. All times in milliseconds. */
 export interface BrokerConnectionOptions {
-  /** Where brokers listen, in order of preference; at least one. */
+  /** Endpoints of brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
   /** Time between our heartbeats, and the unit in which the broker's silence is measured. At least 1. */
   readonly heartbeatIntervalMs: number;
@@ -19,10 +19,10 @@ export interface BrokerConnectionOptions {
   readonly spread?: number;
 }
 
-/** What its owner does when the time has come: open the next conversation, send a heartbeat, or end a silent one by {@link BrokerConnection.lost}. */
+/** Calls to its owner when something is due: open the next conversation, send a heartbeat, or end a silent one with {@link BrokerConnection.lost}. */
 export type BrokerConnectionDue = Readonly<Record<'open' | 'heartbeat' | 'silent', () => void>>;
 
-/** Keeps the deadlines of one dealer. It sends nothing itself. */
+/** Keeps the deadlines of one dealer. Sends nothing itself. */
 export class BrokerConnection {
   readonly #options: BrokerConnectionOptions;
   #intervalMs: number;
@@ -45,7 +45,7 @@ export class BrokerConnection {
     this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs, ...(spread === undefined ? {} : { spread }) }, random);
   }
 
-  /** The endpoint of this conversation, or of the next one while none is open. */
+  /** The endpoint of the current conversation or, if none is open, of the next. */
   get endpoint(): string {
     return this.#options.endpoints[this.#index] as string;
   }
@@ -65,18 +65,18 @@ export class BrokerConnection {
     return this.#isAwaited;
   }
 
-  /** When {@link act} next has something to do; `Infinity` when nothing is planned. */
+  /** When {@link act} next has something to do; `Infinity` if nothing is planned. */
   get deadline(): number {
     return Math.min(this.#openAt, this.#heartbeatAt, this.#silentAt);
   }
 
-  /** The socket listens, and our opening goes out once the broker connects: until {@link open} nothing is due. */
+  /** The socket listens, and our opening is sent once the broker connects: until {@link open} nothing is due. */
   await(): void {
     this.#isOpen = this.#isAwaited = true;
     this.#openAt = Infinity;
   }
 
-  /** A conversation begins: our opening goes out now, the first heartbeat one interval later. */
+  /** A conversation begins: our opening is sent now, the first heartbeat one interval later. */
   open(now: number): void {
     this.#isOpen = true;
     this.#isAwaited = this.#isHeard = false;
@@ -84,7 +84,7 @@ export class BrokerConnection {
     this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
   }
 
-  /** Both sides keep to these until the end of the conversation. Bounds as in {@link BrokerConnectionOptions}. */
+  /** Both sides follow these until the end of the conversation. Bounds as in {@link BrokerConnectionOptions}. */
   agree(heartbeatIntervalMs: number, liveness: number, now: number): void {
     this.#intervalMs = heartbeatIntervalMs;
     this.#patienceMs = heartbeatIntervalMs * liveness;
@@ -92,7 +92,7 @@ export class BrokerConnection {
     this.#silentAt = now + this.#patienceMs;
   }
 
-  /** The broker gave a sign of life. Returns true for the first one of this conversation. */
+  /** The broker sent something. Returns true for the first message of this conversation. */
   heard(now: number): boolean {
     if (this.#isAwaited) return false;
     this.#silentAt = now + this.#patienceMs;
@@ -103,8 +103,8 @@ export class BrokerConnection {
   }
 
   /**
-   * The conversation was lost or never began. Turns to the next endpoint, wrapping round, and returns the milliseconds until
-   * {@link act} opens it. `atOnce`: the first loss in a row costs no wait, in place of the first back-off delay.
+   * The conversation was lost or never began. Switches to the next endpoint, wrapping round, and returns the milliseconds until {@link act}
+   * opens it. `atOnce`: the first loss in a row costs no wait, instead of the first back-off delay.
    */
   lost(now: number, atOnce: boolean): number {
     const delay = this.#backoff.down(now);
@@ -126,15 +126,15 @@ export class BrokerConnection {
   }
 
   /**
-   * This process was late by `lateMs`: beyond one interval, the silence measured meanwhile proves nothing about the broker, which
-   * gets that long from now to be heard, at most interval x liveness.
+   * Our process was late by `lateMs`: beyond one interval, the measured silence proves nothing about the broker, which gets that much more time
+   * from now, at most interval x liveness.
    */
   credit(lateMs: number, now: number): void {
     if (!this.#isOpen || this.#isAwaited || lateMs <= this.#intervalMs) return;
     this.#silentAt = Math.max(this.#silentAt, now + Math.min(lateMs, this.#patienceMs));
   }
 
-  /** Has the owner do what is due at `now`. */
+  /** Calls the owner for what is due at `now`. */
   act(now: number, due: BrokerConnectionDue): void {
     if (this.#openAt <= now) {
       this.#openAt = Infinity;
@@ -150,7 +150,7 @@ export class BrokerConnection {
     }
   }
 
-  /** Throws unless exactly the deadlines of the present state are set. `resting`: not opened yet, or stopped. */
+  /** Throws unless exactly the deadlines of the current state are set. `resting`: not opened yet, or stopped. */
   assertInvariants(resting: boolean): void {
     const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
     const waiting = this.#openAt < Infinity;

@@ -1,6 +1,6 @@
 /**
- * The one job a worker runs and the few requests that wait behind it. MDP worker rules 4 and 7, PPP worker rule 9: both protocols
- * know one job per worker, but real brokers sometimes send a second one.
+ * A worker's one job and the few requests that wait behind it. MDP worker rules 4 and 7, PPP worker rule 9: both protocols know one job per
+ * worker, but real brokers sometimes send a second one.
  */
 
 /** A request in hand and the number of its run. */
@@ -10,8 +10,8 @@ export interface Job<Request> {
 }
 
 /**
- * Tracks one handler. At most one runs at any time: a job whose result is no longer wanted holds the slot until its handler has
- * ended, and what arrives meanwhile waits.
+ * Tracks one handler. At most one runs at any time: a job whose result is no longer wanted holds the slot until its handler has ended, and
+ * requests wait meanwhile.
  */
 export class JobSlot<Request> {
   readonly #queueMax: number;
@@ -35,7 +35,7 @@ export class JobSlot<Request> {
     return this.#running !== undefined;
   }
 
-  /** Requests that wait. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -46,7 +46,7 @@ export class JobSlot<Request> {
     return this.#queue.length < this.#queueMax ? 'busy' : 'full';
   }
 
-  /** Takes a request: returns the job to run now, or `undefined` when it waits. Not to be called when full. */
+  /** Accepts a request: returns the job to run now, or `undefined` if it waits. Do not call it when full. */
   take(request: Request): Job<Request> | undefined {
     if (this.#running === undefined) return this.#begin(request);
     this.#queue.push(request);
@@ -62,14 +62,14 @@ export class JobSlot<Request> {
     return request;
   }
 
-  /** The next job to run; `undefined` when none waits or a handler still runs. */
+  /** The next job to run; `undefined` if none waits or a handler still runs. */
   next(): Job<Request> | undefined {
     if (this.#running !== undefined) return undefined;
     const request = this.#queue.shift();
     return request === undefined ? undefined : this.#begin(request);
   }
 
-  /** Drops the waiting requests and the current result. Returns the number of the job whose handler is to stop. */
+  /** Drops the waiting requests and the current result. Returns the number of the job whose handler must stop. */
   abandon(): number | undefined {
     const id = this.current?.id;
     this.#wanted = false;

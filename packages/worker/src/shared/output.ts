@@ -1,8 +1,8 @@
-/** The effects of a worker's session during one step, whatever the protocol. */
+/** The effects of a worker's session during one step, in any protocol. */
 import { StepOutput } from '@proj/transport/engine';
 import type { SessionEffect } from './events.js';
 
-/** Sends on the socket of the conversation under way. `More` are the effects of the protocol alone. */
+/** Sends on the socket of the current conversation. `More` are the protocol's own effects. */
 export class SessionOutput<Command, Note, More = never> extends StepOutput<SessionEffect<Command, Note> | More> {
   /** Number of the socket opened last, which is the conversation's while one is open. */
   socket = 0;
@@ -19,7 +19,7 @@ export class SessionOutput<Command, Note, More = never> extends StepOutput<Sessi
     this.push({ kind: 'close', socket, flush });
   }
 
-  /** Reports every note: a worker's are few, and counters are made of them. */
+  /** Reports every note: a worker has few, and counters are made from them. */
   report(note: Note): void {
     this.push({ kind: 'note', note });
   }

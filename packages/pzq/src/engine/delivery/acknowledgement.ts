@@ -1,4 +1,4 @@
-/** PZQ: what consumers say about messages, by key. Rules 13 to 15 and 37 of docs/protocols/pzq.md. */
+/** PZQ: consumers' answers about messages, by key. Rules 13 to 15 and 37 of docs/protocols/pzq.md. */
 import { decodePzqKey, type PzqFromConsumer, type PzqKey } from '@proj/frames/pzq';
 import type { Peer } from '@proj/transport';
 import type { Committed } from '../../store/store.js';
@@ -15,7 +15,7 @@ export class Acknowledgements {
     this.#state = state;
   }
 
-  /** A consumer of this outlet has sent something. */
+  /** A consumer of this outlet has sent an answer. */
   receive(outlet: PzqOutletName, command: PzqFromConsumer, peer?: Peer): void {
     const { out } = this.#state;
     if (command.kind === 'malformed') {
@@ -29,7 +29,7 @@ export class Acknowledgements {
     else this.#giveBack(outlet, key, peer);
   }
 
-  /** A commit has removed messages; of those that were not in memory only the store knew whether they exist. */
+  /** A commit has removed messages; for those not in memory, only the store knew whether they existed. */
   removed(removes: TakenChanges['removes'], { removed }: Committed): void {
     const { ways, out } = this.#state;
     for (const [index, { seq, origin }] of removes.entries()) {
@@ -43,7 +43,7 @@ export class Acknowledgements {
     }
   }
 
-  /** A message in memory must have been stored when the key says; for others the store looks. */
+  /** A message in memory must have been stored at the key's time; for others the store checks. */
   #isOurs({ epoch, seq, storedMicros }: PzqKey): boolean {
     const { store, leases, queue } = this.#state;
     if (epoch !== store.epoch || (leases === undefined && seq > queue.backlog.top)) return false;
@@ -51,7 +51,7 @@ export class Acknowledgements {
     return message === undefined || message.stored.storedMicros === storedMicros;
   }
 
-  /** Rule 13: never delivered again from here on, and removed with the next commit. Rule 14: late ones as well. */
+  /** Rule 13: from here on never delivered again, and removed with the next commit. Rule 14: even if late. */
   #settle(outlet: PzqOutletName, { seq, storedMicros }: PzqKey, peer: Peer | undefined): void {
     const state = this.#state;
     const { out, pending } = state;

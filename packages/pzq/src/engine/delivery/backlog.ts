@@ -1,6 +1,6 @@
 /**
- * PZQ: messages that only the store has, and how they are loaded. Up to the cursor everything that is ready is in memory; the rest
- * is on disk only, so a long queue costs the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
+ * PZQ: messages that only the store has, and how they are loaded. Up to the cursor every ready message is in memory; the rest is only on disk,
+ * so a long queue takes only the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
 import type { PzqSettings } from '../../options.js';
 import type { StoredMessage } from '../../store/store.js';
@@ -13,7 +13,7 @@ const LOAD_MAX_BYTES = 4 * 2 ** 20;
 
 type BacklogSettings = Pick<PzqSettings, 'windowMax' | 'windowMaxBytes' | 'probeIntervalMs'>;
 
-/** The read under way; one at a time, so that an answer can be told from what was settled meanwhile. */
+/** The pending read; one at a time, so that its answer can be distinguished from what was settled meanwhile. */
 type Reading = 'none' | 'load' | 'other';
 
 /** The part of one outlet that is on disk. O(1) per message. */
@@ -24,12 +24,12 @@ export class Backlog {
   #cursor: number;
   /** No message here has a higher sequence. */
   #top: number;
-  /** Settled or given up, though the store may still show them. */
+  /** Settled or given up, although the store may still show them. */
   readonly #hidden = new Set<number>();
-  /** Hidden ones that are gone from the store: only the read under way may still show them. */
+  /** Hidden ones that are gone from the store: only the pending read may still show them. */
   readonly #flushed = new Set<number>();
   #reading: Reading = 'none';
-  /** Cursor and top when the load under way began. */
+  /** Cursor and top when the pending load began. */
   #asked = { cursor: 0, top: 0 };
   #notBefore = -Infinity;
 
@@ -54,7 +54,7 @@ export class Backlog {
     return this.#reading !== 'none';
   }
 
-  /** When a load that failed may be tried again. */
+  /** When a failed load may be retried. */
   get deadline(): number {
     return this.#wantsMore() && this.#notBefore > this.#out.now ? this.#notBefore : Infinity;
   }
@@ -63,12 +63,12 @@ export class Backlog {
     return this.#hidden.has(seq);
   }
 
-  /** Messages that must not come back; none once everything is on disk. */
+  /** Messages that must not return; empty once everything is on disk. */
   get hidden(): number {
     return this.#hidden.size;
   }
 
-  /** The message must not come back, whatever the store still shows. */
+  /** The message must not return, whatever the store still shows. */
   hide(seq: number): void {
     this.#hidden.add(seq);
   }
@@ -127,12 +127,12 @@ export class Backlog {
     this.endRead();
   }
 
-  /** Takes a message that the store has shown into memory, unless it is there or on its way out. `since`: as for {@link ConsumerSide.add}. */
+  /** Takes a message from the store into memory, unless it is already there or on its way out. `since`: as for {@link ConsumerSide.add}. */
   put(message: StoredMessage, since?: number): void {
     if (!this.#hidden.has(message.seq) && this.#side.find(message.seq) === undefined) this.#side.add(message, since);
   }
 
-  /** Another read of this part of the store begins; not while one is under way. */
+  /** Another read of this part of the store begins. Do not call it while one is pending. */
   beginRead(): void {
     this.#reading = 'other';
   }

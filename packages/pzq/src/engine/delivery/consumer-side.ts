@@ -1,6 +1,6 @@
 /**
- * PZQ: one way out of the queue. Messages in memory wait in order, are offered one at a time, and are in flight until they are
- * settled or come back; then the owner decides. Rules 10 to 14, 16 and 17 of docs/protocols/pzq.md.
+ * PZQ: one outlet of the queue. Messages in memory wait in order, are offered one at a time, and are in flight until they are settled or come
+ * back; then the owner decides. Rules 10 to 14, 16 and 17 of docs/protocols/pzq.md.
  */
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
@@ -12,23 +12,23 @@ import type { PzqOutletName } from '../events.js';
 import { Consumers, type InFlight, Message } from './in-flight.js';
 import type { Output } from '../output.js';
 
-/** Least time between offers that nobody took, should the socket not have waited itself. */
+/** Minimum time between offers that nobody took, in case the socket did not wait. */
 const OFFER_SPACING_MS = 50;
-/** Makes ranks of messages that were delivered before negative: before all others, by sequence. Exact for all sequences. */
+/** Makes the ranks of redelivered messages negative: they go before all others, by sequence. Exact for all sequences. */
 const RETURNED_RANK = -(2 ** 53);
 
-/** What the owner of a {@link ConsumerSide} decides. */
+/** The decisions of a {@link ConsumerSide}'s owner. */
 export interface ConsumerSideOwner {
-  /** True when the message must not be delivered any more; the owner has then taken it out. */
+  /** True if the message must no longer be delivered; the owner has then removed it. */
   overdue(message: Message): boolean;
   /**
-   * Given back or timed out; it still counts as in flight. The owner answers with `putBack`, `rest` or `take`, and tells whether it will be
+   * Returned or timed out; it still counts as in flight. The owner answers with `putBack`, `rest` or `take`, and says whether it will be
    * delivered again.
    */
   onReturned(message: Message, how: 'nack' | 'timeout'): boolean;
 }
 
-/** Every operation is O(log n) in the messages in memory or better. */
+/** Every operation is O(log n) in the messages in memory, or better. */
 export class ConsumerSide {
   readonly name: PzqOutletName;
   readonly consumers: Consumers;
@@ -44,7 +44,7 @@ export class ConsumerSide {
   readonly #leases: DeadlineList<Message>;
   #readyBytes = 0;
   #inFlightBytes = 0;
-  /** The one message whose offer has no outcome yet. It may be gone already. */
+  /** The one message whose offer has no outcome yet. It may already be gone. */
   #offer: Message | undefined;
   #notBefore = -Infinity;
 
@@ -68,7 +68,7 @@ export class ConsumerSide {
     this.#leases = new DeadlineList(settings.ackTimeoutMs);
   }
 
-  /** Messages in memory, wherever they are. */
+  /** Messages in memory, in any state. */
   get size(): number {
     return this.#messages.size;
   }
@@ -82,7 +82,7 @@ export class ConsumerSide {
     return this.#readyBytes;
   }
 
-  /** Messages delivered and not yet answered. */
+  /** Messages delivered and unanswered. */
   get inFlight(): number {
     return this.#leases.size;
   }
@@ -95,12 +95,12 @@ export class ConsumerSide {
     return this.#resting.size;
   }
 
-  /** True while the outcome of an offer is open. */
+  /** True while an offer has no outcome. */
   get offering(): boolean {
     return this.#offer !== undefined;
   }
 
-  /** When a lease or a rest ends, or, while it `delivers`, the next offer is allowed. */
+  /** When a lease or rest ends, or, while it `delivers`, when the next offer is allowed. */
   deadline(delivers: boolean): number {
     return Math.min(
       this.#leases.deadline,
@@ -113,7 +113,7 @@ export class ConsumerSide {
     return this.#messages.get(seq);
   }
 
-  /** Takes a message into memory, to its place by sequence. `since`: when it became ready. */
+  /** Takes a message into memory, at its place by sequence. `since`: when it became ready. */
   add(stored: StoredMessage, since = this.#out.timeOf(stored.storedMicros)): void {
     const message = new Message(stored, since);
     this.#messages.set(message.seq, message);
@@ -135,7 +135,7 @@ export class ConsumerSide {
     }
   }
 
-  /** Rule 12: the socket has taken the offer, for this consumer if it knows. The lease begins. */
+  /** Rule 12: the socket has taken the offer, for this consumer if known. The lease begins. */
   delivered(peer?: Peer): void {
     const message = this.#takeOffer();
     this.#notBefore = -Infinity;
@@ -155,7 +155,7 @@ export class ConsumerSide {
     if (message.givenBack) this.giveBack(message);
   }
 
-  /** Nobody took the offer: the message is ready as before, and will be encoded anew. */
+  /** Nobody took the offer: the message is ready again, and will be encoded anew. */
   blocked(): void {
     const message = this.#takeOffer();
     if (message === undefined || message.where === 'gone') return;
@@ -172,7 +172,7 @@ export class ConsumerSide {
     this.#comeBack(message, 'nack');
   }
 
-  /** A consumer has done it; its work is known if it still had the message. */
+  /** A consumer has finished it; its work time is known if it still had the message. */
   done(message: Message): void {
     const { holder, where } = message;
     const figures = this.#out.figures[this.name];
@@ -183,13 +183,13 @@ export class ConsumerSide {
     holder.lastSeen = Math.floor(this.#out.now);
   }
 
-  /** Starts the lease of a message in flight anew. */
+  /** Restarts the lease of a message in flight. */
   extend(message: Message): void {
     if (message.holder !== undefined) message.holder.lastSeen = Math.floor(this.#out.now);
     this.#leases.renew(message.lease, this.#out.now);
   }
 
-  /** Rule 11: a message that came back is ready again, before all that were never delivered. */
+  /** Rule 11: a returned message is ready again, before all that were never delivered. */
   putBack(message: Message): void {
     this.#inFlight.give(message);
     message.returned = true;
@@ -197,13 +197,13 @@ export class ConsumerSide {
     this.#enqueue(message);
   }
 
-  /** A message that came back is ready again in `ms`; until then it counts as in flight. */
+  /** A returned message is ready again in `ms`; until then it counts as in flight. */
   rest(message: Message, ms: number): void {
     message.where = 'resting';
     this.#resting.set(message.place, this.#out.now + ms);
   }
 
-  /** Takes a message out of memory, wherever it is. */
+  /** Removes a message from memory, in any state. */
   take(message: Message): void {
     switch (message.where) {
       case 'ready':
@@ -228,7 +228,7 @@ export class ConsumerSide {
     this.#messages.delete(message.seq);
   }
 
-  /** Takes all ready messages out of memory and returns their sequences. */
+  /** Removes all ready messages from memory and returns their sequences. */
   takeReady(): number[] {
     const seqs: number[] = [];
     for (let message = this.#ready.first; message !== undefined; message = this.#ready.first) {
@@ -238,7 +238,7 @@ export class ConsumerSide {
     return seqs;
   }
 
-  /** Brings back messages whose lease or rest is over. */
+  /** Returns messages whose lease or rest is over. */
   onTimer(): void {
     const { now } = this.#out;
     for (let late = this.#leases.takeDue(now); late !== undefined; late = this.#leases.takeDue(now)) {
@@ -250,7 +250,7 @@ export class ConsumerSide {
     }
   }
 
-  /** This process could not listen: acknowledgements may lie unread in its sockets. */
+  /** Our process could not listen: acknowledgements may be unread in its sockets. */
   postpone(ms: number): void {
     this.#leases.postpone(ms, this.#out.now);
   }
@@ -290,7 +290,7 @@ export class ConsumerSide {
     if (how === 'nack') holder.lastSeen = Math.floor(this.#out.now);
   }
 
-  /** No consumer has the message any more; its owner decides what becomes of it. */
+  /** No consumer has the message any more; its owner decides what happens to it. */
   #endLease(message: Message): void {
     message.where = 'returned';
     if (message.holder !== undefined) this.consumers.returned(message.holder, message.bytes);

@@ -1,14 +1,14 @@
-/** PZQ: what becomes of messages that came back, expired or were given up. Rules 11 and 33 to 36 of docs/protocols/pzq.md. */
+/** PZQ: what happens to messages that came back, expired or were given up. Rules 11 and 33 to 36 of docs/protocols/pzq.md. */
 import type { Batch, DeathReason, Removal } from '../../store/store.js';
 import type { ConsumerSideOwner } from './consumer-side.js';
 import type { Message } from './in-flight.js';
 import type { Request } from '../producers/pending-batch.js';
 import type { QueueState } from '../state.js';
 
-/** More would leave the safe integers. */
+/** More would exceed the safe integers. */
 const MOST_DOUBLINGS = 32;
 
-/** Decides what happens to messages that were not acknowledged. */
+/** Decides what happens to unacknowledged messages. */
 export class DeadLetters implements ConsumerSideOwner {
   readonly #state: QueueState;
 
@@ -31,7 +31,7 @@ export class DeadLetters implements ConsumerSideOwner {
     return false;
   }
 
-  /** Rule 33: its lifetime is over before a consumer has dealt with it. */
+  /** Rule 33: its lifetime ended before a consumer finished it. */
   expire({ seq, storedMicros }: Removal): void {
     const { out, pending, queue, settings } = this.#state;
     out.counters.expired++;
@@ -43,7 +43,7 @@ export class DeadLetters implements ConsumerSideOwner {
     }
   }
 
-  /** Dead letters that are to leave must not be delivered meanwhile. */
+  /** Dead letters that are about to leave must not be delivered meanwhile. */
   withdraw(seqs: readonly number[]): void {
     const { dead } = this.#state;
     if (dead !== undefined) for (const seq of seqs) this.#state.forget(seq, dead);
@@ -86,7 +86,7 @@ export class DeadLetters implements ConsumerSideOwner {
     return expiresMicros > 0 && expiresMicros <= this.#state.entropy.wallMicros();
   }
 
-  /** Rule 34: true when it has been delivered often enough. */
+  /** Rule 34: true if it was delivered often enough. */
   #giveUp({ seq, deliveries }: Message): boolean {
     const { maxDeliveries } = this.#state.settings;
     if (maxDeliveries === 0) return false;
@@ -95,7 +95,7 @@ export class DeadLetters implements ConsumerSideOwner {
       this.#state.out.figures.queue.ended('max-deliveries');
       this.#bury(seq, 'max-deliveries');
     }
-    // Of dead letters as well, for whoever looks at them.
+    // Also for dead letters, to show the count.
     this.#state.pending.delivered(seq, deliveries);
     return isOver;
   }
@@ -106,7 +106,7 @@ export class DeadLetters implements ConsumerSideOwner {
     pending.bury(seq, reason, entropy.wallMicros());
   }
 
-  /** True when one more dead letter may exist. */
+  /** True if there is room for one more dead letter. */
   #hasRoom(): boolean {
     const { commits, out, pending, settings } = this.#state;
     const dead = commits.counts.dead + pending.burials + (commits.changing?.buries.length ?? 0);
@@ -115,7 +115,7 @@ export class DeadLetters implements ConsumerSideOwner {
     return false;
   }
 
-  /** Rule 11; and rule 30, where the store has the leases: then the message goes back to it. */
+  /** Rule 11; and rule 30 if the store has the leases: then the message goes back to it. */
   #return(message: Message, pauseMs: number): void {
     const { leases, queue } = this.#state;
     if (leases !== undefined) {

@@ -10,7 +10,7 @@ import type { Output } from '../output.js';
 /** A message of the store that is in memory. The body is never copied. */
 export class Message implements Timed {
   readonly stored: StoredMessage;
-  /** `returned`: only while its owner decides; `gone`: settled, given up or given back to the store. */
+  /** `returned`: only while its owner decides; `gone`: settled, given up or returned to the store. */
   where: 'ready' | 'offered' | 'in-flight' | 'returned' | 'resting' | 'gone' = 'ready';
   deliveries: number;
   /** When it became ready, or was delivered. */
@@ -18,9 +18,9 @@ export class Message implements Timed {
   sinceUs = 0;
   /** Rule 11: it was delivered before, and goes before all that were not. */
   returned = false;
-  /** Given back while the outcome of its offer was still unknown. */
+  /** Returned before the outcome of its offer was known. */
   givenBack = false;
-  /** Who has it while it is in flight, where that is known. */
+  /** The consumer that has it while it is in flight, if known. */
   holder: Consumer | undefined;
   /** @internal Its place among the ready messages, by rank, or among the resting ones, by time. */
   readonly place = new HeapDeadline<Message>(this);
@@ -43,7 +43,7 @@ export class Message implements Timed {
   }
 }
 
-/** Rule 16: what all outlets together have in flight. Offered and resting messages count as well. */
+/** Rule 16: everything in flight over all outlets. Offered and resting messages count too. */
 export class InFlight {
   readonly #max: number;
   readonly #maxBytes: number;
@@ -94,16 +94,16 @@ export interface Consumer extends Timed {
   isHeld: boolean;
   /** Rule 42: it gets nothing any more. */
   isDismissed: boolean;
-  /** Messages that it has acknowledged, and that came back from it. */
+  /** Messages that it acknowledged, and that came back from it. */
   done: number;
   resends: number;
-  /** When it came, or was last heard, in whole milliseconds. */
+  /** When it connected, or last sent something, in whole milliseconds. */
   lastSeen: number;
 }
 
 /**
- * The consumers of one outlet, where the transport tells them apart. One that has its share gets nothing more while others have room:
- * rule 16. O(1) per message and per consumer.
+ * The consumers of one outlet, if the transport distinguishes them. One that has its share gets nothing more while others have room: rule 16.
+ * O(1) per message and per consumer.
  */
 export class Consumers {
   readonly #name: PzqOutletName;
@@ -147,7 +147,7 @@ export class Consumers {
     this.#connected.delete(key);
   }
 
-  /** It has taken a message of so many bytes. Returns `undefined` for a consumer that never came. */
+  /** It has taken a message of this many bytes. Returns `undefined` for an unknown consumer. */
   took({ key }: Peer, bytes: number): Consumer | undefined {
     const consumer = this.#connected.get(key);
     if (consumer === undefined) return undefined;

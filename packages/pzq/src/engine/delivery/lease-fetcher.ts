@@ -1,6 +1,6 @@
 /**
- * PZQ: the leases of a store that several servers share. Messages are taken in small batches, only as fast as consumers take them; what
- * nobody takes here goes back at once, for a server whose consumers are idle. Rule 30 of docs/protocols/pzq.md.
+ * PZQ: the leases of a store that several servers share. Messages are taken in small batches, only as fast as consumers take them. Messages that
+ * nobody takes here are returned at once, for a server whose consumers are idle. Rule 30 of docs/protocols/pzq.md.
  */
 import type { PzqSettings } from '../../options.js';
 import type { Output } from '../output.js';
@@ -15,7 +15,7 @@ const IDLE_MAX_MS = 250;
 
 type LeaseSettings = Pick<PzqSettings, 'ackTimeoutMs' | 'takeMax' | 'windowMaxBytes'>;
 
-/** Decides when and how much is taken. */
+/** Decides when and how much to take. */
 export class LeaseFetcher {
   readonly #settings: LeaseSettings;
   readonly #out: Output;
@@ -31,22 +31,22 @@ export class LeaseFetcher {
     this.#out = out;
   }
 
-  /** When to look again. */
+  /** When to check again. */
   get notBefore(): number {
     return this.#notBefore;
   }
 
-  /** Covers the wait for the offer as well, so that a lease outlasts the acknowledgement timeout. */
+  /** Also covers the wait for the offer, so that a lease outlasts the acknowledgement timeout. */
   get #leaseMs(): number {
     return this.#settings.ackTimeoutMs + HOLD_MS + OFFER_MS;
   }
 
-  /** True when the messages taken last have waited so long that their leases would end too early. */
+  /** True if the last batch has waited so long that its leases would end too early. */
   get overheld(): boolean {
     return this.#out.now - this.#takenAt > HOLD_MS;
   }
 
-  /** True when their leases are over: another server may have them. */
+  /** True if their leases are over: another server may have them. */
   get expired(): boolean {
     return this.#out.now - this.#takenAt >= this.#leaseMs;
   }
@@ -75,7 +75,7 @@ export class LeaseFetcher {
     this.#limit = Math.min(this.#limit * 2, this.#settings.takeMax);
   }
 
-  /** No consumer has room, or the store fails. After the second time in a row it leaves messages to other servers for longer. */
+  /** No consumer has room, or the store fails. From the second time in a row on, it leaves messages to other servers for longer. */
   stalled(): void {
     this.#limit = 1;
     if (this.#idle) this.#idleMs = IDLE_MAX_MS;
@@ -83,12 +83,12 @@ export class LeaseFetcher {
     this.#pause();
   }
 
-  /** Gives messages back, ready in `delayMs`. */
+  /** Returns messages, ready in `delayMs`. */
   release(seqs: readonly number[], delayMs: number): void {
     this.#out.effects.push({ kind: 'release', seqs, delayMs });
   }
 
-  /** Starts a lease anew. */
+  /** Restarts a lease. */
   extend(seq: number): void {
     this.#out.effects.push({ kind: 'extend', seqs: [seq], leaseMs: this.#leaseMs });
   }

@@ -1,4 +1,4 @@
-/** PZQ: an operator removes everything that is ready. Rule 41 of docs/protocols/pzq.md. */
+/** PZQ: an operator removes all ready messages. Rule 41 of docs/protocols/pzq.md. */
 import type { StoredMessage } from '../../store/store.js';
 import { CORRUPT } from '../producers/commits.js';
 import type { Message } from './in-flight.js';
@@ -8,18 +8,18 @@ import type { QueueState } from '../state.js';
 interface Running {
   /** Requests of the facade. */
   readonly ids: number[];
-  /** The last message that it removes. */
+  /** The last message to remove. */
   readonly top: number;
-  /** The same where servers share the store: when that was stored. */
+  /** The same if servers share the store: when it was stored. */
   readonly storedMicros: number;
   count: number;
-  /** Nothing that it is to remove is ready any more, in memory or in the store. */
+  /** Nothing to remove is ready any more, in memory or in the store. */
   isComplete: boolean;
-  /** A read that was asked for before is still under way: it proves nothing. */
+  /** A read from before the purge is still pending: it proves nothing. */
   isEarly: boolean;
 }
 
-/** Loads what is ready, window by window, and removes it with the commits. One purge at a time; a second one joins it. */
+/** Loads the ready messages, window by window, and removes them with the commits. One purge at a time; a second one joins it. */
 export class Purge {
   readonly #state: QueueState;
   #running: Running | undefined;
@@ -32,7 +32,7 @@ export class Purge {
     return this.#running !== undefined;
   }
 
-  /** Everything that is ready by now is to go. */
+  /** Everything that is ready now must go. */
   begin(id: number): void {
     const { entropy, queue } = this.#state;
     const { ids = [], count = 0 } = this.#running ?? {};
@@ -51,7 +51,7 @@ export class Purge {
     }
     const hasAll = this.#removeReady(running);
     if (leases === undefined) running.isComplete = hasAll && this.#hasSeen(running.top);
-    // The commit that holds the requests must hold all removals, or come after them.
+    // The commit with the requests must contain all removals, or follow them.
     if (!hasAll || !running.isComplete || pending.removals > settings.batchMax) return;
     for (const id of running.ids) pending.purged(id, running.count);
     this.#running = undefined;
@@ -68,13 +68,13 @@ export class Purge {
     running.isComplete = last === undefined || last.storedMicros > running.storedMicros;
   }
 
-  /** Ends it, with this code. What is removed already stays removed. */
+  /** Ends it, with this code. Messages already removed stay removed. */
   abandon(code: string): void {
     for (const id of this.#running?.ids ?? []) this.#state.out.effects.push({ kind: 'done', id, code });
     this.#running = undefined;
   }
 
-  /** False when some are left: more than may be removed at a time, or one that is offered, which is ready again if nobody takes it. */
+  /** False if some are left: more than may be removed at a time, or one that is offered, which is ready again if nobody takes it. */
   #removeReady(running: Running): boolean {
     const { leases, out, pending, queue } = this.#state;
     let hasAll = true;

@@ -1,10 +1,10 @@
-/** PZQ: moments of the wall clock, kept in the store: delays and lifetimes that end. Rules 32 and 33 of docs/protocols/pzq.md. */
+/** PZQ: stored moments of the wall clock, at which delays and lifetimes end. Rules 32 and 33 of docs/protocols/pzq.md. */
 import type { Entropy } from '@proj/transport';
 import type { Output } from '../output.js';
 
-/** Moments asked for at a time; few, because bodies come with them. */
+/** Moments requested at a time; few, because bodies come with them. */
 const DUE_MAX = 64;
-/** Longest time between looks at the wall clock, which may be set. */
+/** Longest time between checks of the wall clock, which may be set. */
 const LONGEST_WAIT_MS = 60_000;
 const MICROS = 1000;
 
@@ -19,19 +19,19 @@ export class Schedule {
   /** No commit has answered the last moments yet. */
   #open = false;
 
-  /** `retryMs`: pause after a read that failed, or that found nothing. */
+  /** `retryMs`: pause after a read that failed or found nothing. */
   constructor(retryMs: number, entropy: Entropy, out: Output) {
     this.#retryMs = retryMs;
     this.#entropy = entropy;
     this.#out = out;
   }
 
-  /** When to look again. */
+  /** When to check again. */
   get deadline(): number {
     return this.#asking || this.#open ? Infinity : this.#at;
   }
 
-  /** A commit tells when the next moment is; `answered`: it has answered the last ones. */
+  /** A commit reports the next moment; `answered`: it has answered the last ones. */
   expect(nextMicros: number, answered: boolean): void {
     if (answered) this.#open = false;
     if (nextMicros === this.#nextMicros && !answered) return;
@@ -39,7 +39,7 @@ export class Schedule {
     this.#schedule();
   }
 
-  /** Asks the store for at most `room` messages. False when nothing is due. */
+  /** Asks the store for at most `room` messages. False if nothing is due. */
   ask(room: number): boolean {
     if (room <= 0 || this.deadline > this.#out.now) return false;
     const nowMicros = this.#entropy.wallMicros();

@@ -1,4 +1,4 @@
-/** PZQ: how messages come from the store to consumers: loads, moments, leases. Rules 10, 20, 30, 32 and 33 of docs/protocols/pzq.md. */
+/** PZQ: how messages get from the store to consumers: loads, moments, leases. Rules 10, 20, 30, 32 and 33 of docs/protocols/pzq.md. */
 import type { DueMessages, StoredMessage } from '../../store/store.js';
 import { CORRUPT } from '../producers/commits.js';
 import type { PzqOutletName, PzqStoreFailure } from '../events.js';
@@ -23,7 +23,7 @@ export class Supply {
     this.#schedule = new Schedule(state.settings.probeIntervalMs, state.entropy, state.out);
   }
 
-  /** When {@link run} has something to do that no event brings up. */
+  /** When {@link run} has something to do without an event. */
   get deadline(): number {
     const { commits, dead, leases, phase, queue } = this.#state;
     if (commits.corrupt || phase !== 'serving') return Infinity;
@@ -37,7 +37,7 @@ export class Supply {
   run(): void {
     const { commits, dead, delivers, inFlight, isPaused, leases, queue } = this.#state;
     this.#purge.run();
-    // Rule 40: where servers share the store, others go on with what is ready.
+    // Rule 40: if servers share the store, others continue with what is ready.
     if (isPaused && !this.#purge.isRunning) this.releaseReady();
     if (commits.corrupt) return;
     if (delivers) {
@@ -69,7 +69,7 @@ export class Supply {
     if (this.#state.leases === undefined) this.#state.queue.backlog.stored(message, isDelayed);
   }
 
-  /** A commit tells when the next moment is. */
+  /** A commit reports the next moment. */
   committed(nextDueMicros: number): void {
     this.#schedule.expect(nextDueMicros, this.#state.pending.moments === 0);
   }
@@ -123,7 +123,7 @@ export class Supply {
     this.#state.way(outlet).backlog.loadFailed();
   }
 
-  /** Rule 30: gives ready messages back, for a server whose consumers are idle. Those whose leases are over may be with another one. */
+  /** Rule 30: returns ready messages, for a server whose consumers are idle. Those whose leases are over may be with another server. */
   releaseReady(): void {
     const { leases, queue } = this.#state;
     if (leases === undefined) return;
@@ -132,8 +132,8 @@ export class Supply {
   }
 
   /**
-   * A store that shows fewer messages than it says it holds has lost some: damage that no read meets. Known once everything
-   * is in memory and nothing is on its way.
+   * A store that shows fewer messages than it claims has lost some: damage that no read detects. Known once everything is in memory and nothing
+   * is pending.
    */
   checkCounts(): void {
     const { commits, leases, queue } = this.#state;
@@ -146,7 +146,7 @@ export class Supply {
     );
   }
 
-  /** Where a message of the queue itself is. */
+  /** The state of a message of the queue itself. */
   #whereaboutsOf(seq: number): Whereabouts {
     return this.#state.whereaboutsOf(seq, this.#state.queue.side.find(seq));
   }
@@ -156,7 +156,7 @@ export class Supply {
     else this.#state.out.readFailed(code);
   }
 
-  /** Due messages are needed in their order: they may exceed the window by as much again. */
+  /** Due messages are needed in order: they may exceed the window by as much again. */
   get #momentsRoom(): number {
     return 2 * this.#state.settings.windowMax - this.#state.queue.side.ready;
   }

@@ -1,6 +1,6 @@
 /**
- * PZQ: the group commit. What gathers while one commit is flushed is the next one. A store that fails is a state, in which producers
- * are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
+ * PZQ: the group commit. What is collected during one commit is the next one. A failed store is a state in which producers are rejected until a
+ * write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
  */
 import { oncePerMinute } from '@proj/heartbeat';
 import type { PzqSettings } from '../../options.js';
@@ -10,16 +10,16 @@ import { type Output, type Refusal, storeUnavailable } from '../output.js';
 import type { PendingBatch, TakenChanges } from './pending-batch.js';
 import { type Entry, isPut, type ProducerSide, type Put } from './producer-side.js';
 
-/** The code of a store that is damaged. */
+/** The code of a damaged store. */
 export const CORRUPT = 'CORRUPT';
 
-/** What follows from a commit for messages. */
+/** The effects of a commit on messages. */
 export interface CommitOwner {
   /** A new message is durable. Called in the order of sequences. */
   onStored(message: StoredMessage, isDelayed: boolean): void;
   /** These changes are durable. */
   onChanged(changes: TakenChanges, result: Committed): void;
-  /** These changes failed and are pending again; their requests have failed for good. */
+  /** These changes failed and are pending again; their requests have failed permanently. */
   onUnchanged(changes: TakenChanges, code: string): void;
 }
 
@@ -28,7 +28,7 @@ interface UnderWay {
   readonly changes: TakenChanges;
 }
 
-/** At most one commit, or one probe, is under way. */
+/** At most one commit or probe is pending. */
 export class Commits {
   readonly #settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>;
   readonly #producers: ProducerSide;
@@ -38,12 +38,12 @@ export class Commits {
   #counts: StoreCounts;
   #underWay: UnderWay | 'probe' | undefined;
   #refusing: string | undefined;
-  /** `refusing` was reported, and `resumed` not yet. */
+  /** `refusing` was reported, but not yet `resumed`. */
   #isReported = false;
   readonly #reports = oncePerMinute();
   #isCorrupt = false;
   #probeAt = Infinity;
-  /** When the commit under way, or the last one, began. */
+  /** When the pending commit, or the last one, began. */
   #since = 0;
 
   constructor(
@@ -67,7 +67,7 @@ export class Commits {
     return this.#counts;
   }
 
-  /** The store's error code while producers are refused. */
+  /** The store's error code while producers are rejected. */
   get refusing(): string | undefined {
     return this.#refusing;
   }
@@ -87,22 +87,22 @@ export class Commits {
     return this.#underWay === undefined && this.#producers.queued === 0 && (this.#isCorrupt || this.#pending.empty);
   }
 
-  /** Changes in the commit under way. */
+  /** Changes in the pending commit. */
   get changing(): TakenChanges | undefined {
     return this.#underWay === 'probe' ? undefined : this.#underWay?.changes;
   }
 
-  /** For invariants: entries in the commit under way. */
+  /** For invariants: entries in the pending commit. */
   get committing(): number {
     return this.#underWay === 'probe' ? 0 : (this.#underWay?.entries.length ?? 0);
   }
 
-  /** Why producers are refused, if they are. */
+  /** Why producers are rejected, if they are. */
   get refusal(): Refusal | undefined {
     return this.#refusing === undefined ? undefined : storeUnavailable(this.#refusing);
   }
 
-  /** Begins the next commit if there is something to write and the store is free. */
+  /** Begins the next commit if there is something to write and none is pending. */
   pump(): void {
     if (this.#underWay !== undefined || this.#out.now < this.#tryAt) return;
     if (this.#isCorrupt) {
@@ -125,7 +125,7 @@ export class Commits {
       else this.#producers.refused(entry, entry.content as Refusal);
     }
     this.#owner.onChanged(done.changes, result);
-    // Rule 9: a removal that worked does not prove that a message can be stored.
+    // Rule 9: a successful removal does not prove that a message can be stored.
     if (this.#refusing !== undefined && !this.#isCorrupt) this.#probe();
   }
 
@@ -155,7 +155,7 @@ export class Commits {
     this.#refuse(failure);
   }
 
-  /** The store was found damaged: from here on it is not used. */
+  /** The store was found damaged: it is not used from here on. */
   damaged(what: string): void {
     if (this.#isCorrupt) return;
     this.#isCorrupt = true;

@@ -1,17 +1,17 @@
-/** PZQ: what the next group commit holds besides new messages: removals, counts, dead letters. Rules 7 and 13 of docs/protocols/pzq.md. */
+/** PZQ: the contents of the next group commit besides new messages: removals, counts, dead letters. Rules 7 and 13 of docs/protocols/pzq.md. */
 import type { Batch, DeathReason, Removal } from '../../store/store.js';
 
-/** A message to remove: it was in memory, so it exists and has been counted; or only its key is known; or the facade discards it. */
+/** A message to remove: it was in memory, so it exists and was counted; or only its key is known; or the facade discards it. */
 export interface PendingRemoval extends Removal {
   readonly origin: 'memory' | 'key' | 'discard';
 }
 
-/** A request of the facade, done with the commit that holds it. */
+/** A request of the facade, completed by the commit that contains it. */
 export interface Request {
   readonly id: number;
   readonly kind: 'revive' | 'discard' | 'purge';
   readonly seqs: readonly number[];
-  /** Messages that a purge has removed. */
+  /** Messages removed by a purge. */
   readonly count?: number;
 }
 
@@ -37,7 +37,7 @@ export class PendingBatch {
     return this.#removes.size;
   }
 
-  /** True while the message is to be removed. */
+  /** True if the message will be removed. */
   removes(seq: number): boolean {
     return this.#removes.has(seq);
   }
@@ -91,12 +91,12 @@ export class PendingBatch {
     this.#requests.push({ id, kind: 'discard', seqs: letters.map(({ seq }) => seq) });
   }
 
-  /** A purge has removed so many. */
+  /** A purge removed this many. */
   purged(id: number, count: number): void {
     this.#requests.push({ id, kind: 'purge', seqs: [], count });
   }
 
-  /** Takes out at most `max` of each kind, and all requests. */
+  /** Removes at most `max` of each kind, and all requests. */
   take(max: number): TakenChanges {
     const requests = this.#requests;
     const removes = [...this.#discards, ...takeFrom(this.#removes, max)];
@@ -112,7 +112,7 @@ export class PendingBatch {
     };
   }
 
-  /** After a failed commit: everything is pending again but the requests, which have failed with it. */
+  /** After a failed commit: everything is pending again except the requests, which have failed with it. */
   restore({ removes, deliveries, buries, passed }: TakenChanges): void {
     for (const removal of removes) if (removal.origin !== 'discard') this.#removes.set(removal.seq, removal);
     for (const burial of buries) if (!this.#removes.has(burial.seq)) this.#buries.set(burial.seq, burial);

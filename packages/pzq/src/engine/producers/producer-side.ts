@@ -1,6 +1,6 @@
 /**
- * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the
- * order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
+ * PZQ: the inlet. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the order of
+ * its messages, including rejections. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
 import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
@@ -24,7 +24,7 @@ interface Producer {
   tail: Entry | undefined;
 }
 
-/** A message of a producer: to be stored, or to be refused when its turn to be answered comes. */
+/** A message of a producer: to be stored, or to be rejected when its turn to be answered comes. */
 export interface Entry {
   readonly producer: Producer;
   readonly id: Uint8Array;
@@ -43,12 +43,12 @@ export function isPut(entry: Entry): entry is Put {
   return 'body' in entry.content;
 }
 
-/** What an entry occupies beside the bytes of id and body. */
+/** Memory of an entry besides the bytes of id and body. */
 const ENTRY_BYTES = 768;
 
 const MICROS = 1000;
 
-/** Accepts, refuses or drops what producers send, and answers it. O(1) per message. */
+/** Accepts, rejects or drops producers' messages, and answers them. O(1) per message. */
 export class ProducerSide {
   readonly #settings: PzqSettings;
   readonly #entropy: Entropy;
@@ -56,10 +56,10 @@ export class ProducerSide {
   readonly #producers = new Map<string, Producer>();
   /** Those with messages that are not in a commit yet, in the order of their turns. */
   readonly #turns = new Set<Producer>();
-  /** Those whose next message is a refusal, which waits only for the commit under way. */
+  /** Those whose next message is a rejection, which waits only for the pending commit. */
   readonly #answerable = new Set<Producer>();
   #queued = 0;
-  /** To be stored, in the queue or in the commit under way. */
+  /** To be stored, in the queue or in the pending commit. */
   #puts = 0;
   #putBytes = 0;
   #entries = 0;
@@ -76,7 +76,7 @@ export class ProducerSide {
     return this.#entries;
   }
 
-  /** Bytes that they and the messages to be stored occupy. */
+  /** Memory of those answers and of the messages to be stored. */
   get heldBytes(): number {
     return this.#putBytes + this.#idBytes + this.#entries * ENTRY_BYTES;
   }
@@ -86,7 +86,7 @@ export class ProducerSide {
     return this.#queued;
   }
 
-  /** Producers that wait for answers, and for how many. */
+  /** Producers that wait for answers, with the number of answers. */
   *open(): IterableIterator<readonly [peer: Peer, waiting: number]> {
     for (const { peer, waiting } of this.#producers.values()) yield [peer, waiting];
   }
@@ -116,7 +116,7 @@ export class ProducerSide {
       return;
     }
     const { content, bytes } = this.#judge(producer, command, counts, closed);
-    // The id waits for the disk: do not keep the memory of frames that came with it.
+    // The id waits for the disk: do not keep the memory of the frames that arrived with it.
     const entry = { producer, id: compact(command.id), bytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
@@ -135,7 +135,7 @@ export class ProducerSide {
     this.#append(producer, entry);
   }
 
-  /** Takes out the next commit: one message to be stored of each producer in turn, with the refusals behind it, while there is room. */
+  /** Assembles the next commit: one message to be stored from each producer in turn, with the rejections after it, while there is room. */
   takeBatch(): readonly Entry[] {
     const { batchMax, batchMaxBytes } = this.#settings;
     const batch: Entry[] = [];
@@ -168,7 +168,7 @@ export class ProducerSide {
     this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
   }
 
-  /** Refuses everything that is not in a commit. */
+  /** Rejects everything that is not in a commit. */
   refuseAll(refusal: Refusal): void {
     for (const producer of this.#turns)
       for (let { head } = producer; head !== undefined; { head } = producer)
@@ -177,7 +177,7 @@ export class ProducerSide {
     this.#answerable.clear();
   }
 
-  /** Answers refusals that no longer wait for a commit. Only while none is under way. */
+  /** Answers rejections that no longer wait for a commit. Only while none is pending. */
   answerHead(): void {
     for (const producer of this.#answerable) {
       for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
@@ -197,7 +197,7 @@ export class ProducerSide {
     producer.tail = entry;
   }
 
-  /** Takes the first one out. */
+  /** Removes the first one. */
   #shift(producer: Producer, head: Entry): Entry {
     this.#queued--;
     producer.head = head.next;
@@ -219,7 +219,7 @@ export class ProducerSide {
     if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
   }
 
-  /** Rule 4. The socket does not tell how many bytes wait there: assume that all ids are as long as this one. */
+  /** Rule 4. The socket does not report how many bytes wait there: assume that all ids are as long as this one. */
   #isStalled({ waiting, idBytes }: Producer, id: Uint8Array, acksWaiting: number): boolean {
     const { producerAckMax, producerAckMaxBytes, intakeMax } = this.#settings;
     if (waiting + acksWaiting >= producerAckMax || exceedsShare(waiting, this.#entries, 2 * intakeMax)) return true;
@@ -243,7 +243,7 @@ export class ProducerSide {
     return { content: this.#newMessage(command, wishes), bytes };
   }
 
-  /** Rule 18, and the bound on what may wait for a commit. */
+  /** Rule 18, and the limit on what may wait for a commit. */
   #tooMuch(
     producer: Producer,
     { body }: PzqProduce,
@@ -278,8 +278,8 @@ export class ProducerSide {
 }
 
 /**
- * True when one holds more of a shared bound than it leaves free. So newcomers find room, however many fill it, and whoever holds most
- * is refused first.
+ * True if one holds more of a shared limit than is left. So newcomers find room, however many fill it, and those that hold most are rejected
+ * first.
  */
 function exceedsShare(own: number, all: number, max: number): boolean {
   return all >= max || own >= max - all;

@@ -1,4 +1,4 @@
-/** What goes in comes out: order, bodies, removals, counts, ids and dead letters. */
+/** Stored data comes back unchanged: order, bodies, removals, counts, ids and dead letters. */
 import { ALL, check, equal, message, NOW, numbered, rejects, seqsOf } from './rig.js';
 import type { Cases } from './suite.js';
 
@@ -8,7 +8,7 @@ const NOTHING = { messages: 0, bytes: 0, delayed: 0, dead: 0 };
 /** Bodies that a careless store would join, cut, or lose. */
 function bodies(): readonly (readonly Uint8Array[])[] {
   const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index);
-  // The period is prime: a shifted copy is another one.
+  // The period is prime, so a shifted copy differs.
   const large = Buffer.alloc(16 * MIB, allBytes.subarray(0, 251));
   const blank = new Uint8Array(0);
   return [

@@ -1,6 +1,6 @@
 /**
- * What every `QueueStore` must do, as cases for any test runner: rule 26 of docs/protocols/pzq.md. A queue server works on a store
- * that passes.
+ * The contract of every `QueueStore`, as cases for any test runner: rule 26 of docs/protocols/pzq.md. A queue server works on a store that
+ * passes.
  *
  * ```ts
  * for (const { name, applies, run } of storeCompliance(subject)) it.runIf(applies)(name, run);
@@ -18,7 +18,7 @@ export { writeUntilKilled } from './killed.js';
 export type { StoreCapabilities, StorePlace, StoreSubject } from './rig.js';
 export type { ComplianceCase } from './suite.js';
 
-/** The cases for one implementation of `QueueStore`. Each makes its own places. */
+/** The cases for one implementation of `QueueStore`. Each creates its own places. */
 export function storeCompliance(subject: StoreSubject): readonly ComplianceCase[] {
   return [
     ...bindCases(subject, CONTENTS),

@@ -6,8 +6,8 @@ const BATCH = 64;
 const REMOVES = 16;
 
 /**
- * Opens the store and commits for ever: each batch puts 64 messages and removes 16 of the batch before. Calls `tell` with a line when
- * the store is open and after each commit; the line must be out when `tell` returns.
+ * Opens the store and commits for ever: each batch puts 64 messages and removes 16 of the batch before. Calls `tell` with a line when the store
+ * is open and after each commit; the line must be written when `tell` returns.
  */
 export async function writeUntilKilled(store: QueueStore, tell: (line: string) => void): Promise<never> {
   await store.open();
@@ -29,21 +29,21 @@ export async function writeUntilKilled(store: QueueStore, tell: (line: string) =
   }
 }
 
-/** The writer's lines, put together. */
+/** The combined information of the writer's lines. */
 export interface Transcript {
-  /** Sequences that must be there. */
+  /** Sequences that must exist. */
   readonly kept: readonly number[];
-  /** Sequences that must not be there. */
+  /** Sequences that must not exist. */
   readonly removed: readonly number[];
   /** Sequences that the unreported batch would remove. */
   readonly inDoubt: readonly number[];
   /** Number of the unreported batch: the text of its messages. */
   readonly untold: string;
-  /** How many messages it puts. */
+  /** Number of messages it puts. */
   readonly puts: number;
 }
 
-/** Reads the lines of {@link writeUntilKilled}; ignores a last line that was cut. */
+/** Reads the lines of {@link writeUntilKilled}; ignores a truncated last line. */
 export function readTranscript(lines: readonly string[]): Transcript {
   const told = lines
     .filter((line) => line.endsWith('}'))

@@ -12,7 +12,7 @@ function leases({ store }: OpenStore): SharedLeases {
   return store.leases;
 }
 
-/** Takes up to `limit` messages for long; returns their sequences. */
+/** Leases up to `limit` messages for a long time; returns their sequences. */
 async function take(queue: OpenStore, limit = ALL, leaseMs = LONG_MS): Promise<number[]> {
   return seqsOf(await leases(queue).take(limit, ALL, leaseMs));
 }
@@ -66,7 +66,7 @@ export const LEASES: Cases = {
         for (let some = [0]; some.length > 0;) taken.push(...(some = await take(server, 16)));
       }),
     );
-    // A taker passes over what another one is about to take, so one of them must look again.
+    // A server skips messages that another one is about to take, so one of them must try again.
     taken.push(...(await take(servers[0] as OpenStore)));
     equal(sorted(taken), sorted(seqs), 'taken');
   },

@@ -1,4 +1,4 @@
-/** Moments: delayed messages and expiries, in a store whose caller acts on them. */
+/** Moments: delayed messages and expiries, in a store whose caller handles them. */
 import { ALL, equal, message, NOW, seqsOf } from './rig.js';
 import type { OpenStore } from './rig.js';
 import type { Cases } from './suite.js';

@@ -1,27 +1,27 @@
-/** What the cases share: stores that are closed afterwards, messages, and checks. */
+/** Shared by the cases: stores that are closed afterwards, messages, and checks. */
 import type { Batch, Committed, NewMessage, OpenedStore, QueueStore, StoredMessage } from '../store.js';
 
 /** An implementation under test. */
 export interface StoreSubject {
   /** A new place for messages, such as a folder or a database. */
   place(): Promise<StorePlace>;
-  /** What the implementation can do. Cases that need more do not apply. */
+  /** The implementation's features. A case that needs more does not apply. */
   readonly capabilities: StoreCapabilities;
 }
 
-/** Abilities that not every implementation has. */
+/** Features that not every implementation has. */
 export interface StoreCapabilities {
   /** Commits survive `close` and `open`. */
   readonly durable: boolean;
-  /** `due` reports moments: not where servers share the store. */
+  /** `due` reports moments: not if servers share the store. */
   readonly moments: boolean;
-  /** One process, one store object at a time. */
+  /** Only one process and store object at a time. */
   readonly exclusive: boolean;
   /** It has `leases`. */
   readonly shared: boolean;
-  /** {@link StorePlace.breakWrites} is there. */
+  /** {@link StorePlace.breakWrites} exists. */
   readonly breakable: boolean;
-  /** {@link StorePlace.killWriter} is there. */
+  /** {@link StorePlace.killWriter} exists. */
   readonly killable: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface StoreCapabilities {
 export interface StorePlace {
   /** A store of this place, not open yet. */
   store(): QueueStore;
-  /** Makes writes fail, as on a full disk. Returns a function that lets them work again. */
+  /** Makes writes fail, as on a full disk. The returned function ends that. */
   breakWrites?(): Promise<() => Promise<void>>;
   /** Runs {@link writeUntilKilled} on a store of this place in another process, kills it with SIGKILL, and resolves to the lines it wrote. */
   killWriter?(): Promise<readonly string[]>;
@@ -40,7 +40,7 @@ export interface StorePlace {
 /** No limit. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
-/** The time of storing of messages: any time will do. */
+/** The time of storing messages; any time will do. */
 export const NOW = 1_795_199_726_332_593;
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
@@ -76,12 +76,12 @@ export class OpenStore {
     return this.commit({ removes: seqs.map((seq) => ({ seq, storedMicros: NOW })) });
   }
 
-  /** All that is ready. */
+  /** All ready messages. */
   ready(): Promise<readonly StoredMessage[]> {
     return this.store.scan(0, ALL, ALL);
   }
 
-  /** The first frames of all that is ready, as text. */
+  /** The first frames of all ready messages, as text. */
   async texts(): Promise<readonly string[]> {
     return (await this.ready()).map(textOf);
   }
@@ -114,7 +114,7 @@ export class StoreRig {
     return store;
   }
 
-  /** An open store, of a new place where none is given. */
+  /** An open store, at a new place by default. */
   async store(place?: StorePlace): Promise<OpenStore> {
     const store = this.bare(place ?? (await this.place()));
     return new OpenStore(store, await store.open());

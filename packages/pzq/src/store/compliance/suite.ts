@@ -1,13 +1,13 @@
-/** How the cases of the suite are written. */
+/** The form of the suite's cases. */
 import { StoreRig } from './rig.js';
 import type { StoreCapabilities, StoreSubject } from './rig.js';
 
 /** One fact about a store, to be registered with any test runner. */
 export interface ComplianceCase {
   readonly name: string;
-  /** False when the subject cannot do what the case is about. */
+  /** False if the subject lacks a feature that the case needs. */
   readonly applies: boolean;
-  /** Resolves when the subject behaves; rejects with an `Error` that says what it did instead. */
+  /** Resolves if the subject behaves; rejects with an `Error` that says what it did instead. */
   readonly run: () => Promise<void>;
 }
 

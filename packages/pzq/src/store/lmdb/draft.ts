@@ -1,4 +1,4 @@
-/** A group commit in the making: reads see its own writes, and nothing is written before all of it is known. */
+/** A group commit being prepared: reads see its own writes, and nothing is written before all of it is known. */
 import { hash } from 'node:crypto';
 import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
@@ -12,7 +12,7 @@ import type { Death, Head } from './record.js';
 import type { Tables } from './tables.js';
 import { decodeCount, decodeTime, encodeCount, encodeNothing, encodeTime } from './values.js';
 
-/** A table of records, whose size the ledger knows. */
+/** A table of records whose size is in the ledger. */
 type Place = 'messages' | 'delayed' | 'dead';
 
 interface Found {
@@ -24,13 +24,13 @@ interface Found {
 interface Write {
   readonly table: Table;
   readonly key: Buffer;
-  /** Absent: the entry is removed. */
+  /** If absent, the entry is removed. */
   readonly value: Buffer | undefined;
 }
 
 /** Pages above the leaves of all tables, and the list of free pages. */
 const TREE_PAGES = 64;
-/** Ids forgotten for each id remembered: more than come. */
+/** Ids forgotten for each id remembered: more than arrive. */
 const FORGET_PER_ID = 2;
 
 /** The changes that one batch makes to the tables. */
@@ -43,7 +43,7 @@ export class Draft {
   readonly #writes: Write[] = [];
   /** Records that this draft has written or removed, by table and sequence. */
   readonly #records = new Map<Table, Map<number, Buffer | undefined>>();
-  /** Hashes of ids that it remembers, and until when. */
+  /** Hashes of ids that it remembers, with their expiry. */
   readonly #ids = new Map<string, number>();
 
   constructor(tables: Tables, ledger: Ledger, batch: Batch) {
@@ -63,7 +63,7 @@ export class Draft {
     return this.#writes.length === 0;
   }
 
-  /** Most bytes that it may need on the disk, in pages of this size: for each entry a page of its tree, and its own bytes. */
+  /** The most bytes that it may need on disk, in pages of this size: for each entry a page of its tree, plus its own bytes. */
   bytesAtMost(pageSize: number): number {
     const bytes = this.#writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
     return 2 * bytes + (this.#writes.length + TREE_PAGES) * pageSize;
@@ -251,5 +251,5 @@ export class Draft {
 }
 
 function unreadable(what: string): ProjError {
-  return new ProjError('CORRUPT', `${what} is not what was written: see 'proj queue check'`);
+  return new ProjError('CORRUPT', `${what} does not match its checksum: see 'proj queue check'`);
 }

@@ -1,11 +1,11 @@
-/** Checks the entries of a store in LMDB. */
+/** Checks the entries of an LMDB store. */
 import type { Inspect } from '@proj/store/lmdb-folder';
 import { LEDGER_KEY, decodeLedger, isOurFormat } from './ledger.js';
 import { contentOf, decodeHead, readBody } from './record.js';
 import { TABLES } from './tables.js';
 import { decodeCount, decodeTime, isNothing } from './values.js';
 
-/** Accepts every entry of a store of another format, which is refused for that. */
+/** Accepts every entry of a store of another format, which is rejected anyway. */
 export function inspectQueue(): Inspect {
   let isOurs = false;
   return (table, key, value) => {
@@ -17,7 +17,7 @@ export function inspectQueue(): Inspect {
   };
 }
 
-/** True for an entry that is what was written, in a store of our format. */
+/** True for an entry with a valid checksum, in a store of our format. */
 export function isIntact(table: string, key: Buffer, value: Buffer): boolean {
   switch (table) {
     case TABLES.messages:

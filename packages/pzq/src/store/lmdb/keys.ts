@@ -1,4 +1,4 @@
-/** Keys of the tables, which sort in the order of reading. Big-endian throughout. */
+/** Keys of the tables, which sort in reading order. Big-endian throughout. */
 
 /** A time at which a delayed message becomes ready, or a message expires. */
 export interface Moment {
@@ -37,7 +37,7 @@ export function readMomentKey(key: Uint8Array): Moment {
   return { micros: readInteger(memory, 0), seq: readInteger(memory, 8), what: memory[16] === 0 ? 'ready' : 'expired' };
 }
 
-/** When an id is forgotten, and which. */
+/** When an id is forgotten, and which one. */
 export function idTimeKey(untilMicros: number, id: Uint8Array): Buffer {
   return Buffer.concat([seqKey(untilMicros), id]);
 }

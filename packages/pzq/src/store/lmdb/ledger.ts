@@ -48,14 +48,14 @@ export function isOurFormat(record: Uint8Array): boolean {
 export function decodeLedger(record: Uint8Array, where: string): Ledger {
   const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
   if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC)
-    throw new ProjError('CORRUPT', `${where} is no message store: give the queue a folder of its own`);
+    throw new ProjError('CORRUPT', `${where} is not a message store: give the queue its own folder`);
   const format = memory.readUInt32BE(4);
   if (!isOurFormat(memory)) {
     const text = `${where} has format ${format}, this version reads ${FORMAT}: use the version that wrote it`;
     throw new ProjError('CORRUPT', text);
   }
   if (format === FORMAT && unsealed(KEY, memory) === undefined)
-    throw new ProjError('CORRUPT', `${where} has a ledger that is not what was written: restore it from a copy`);
+    throw new ProjError('CORRUPT', `${where} has a ledger that does not match its checksum: restore it from a copy`);
   const values = NUMBERS.map((name, index) => [name, number(memory, HEADER_BYTES + 8 * index)] as const);
   if (values.some(([, value]) => !Number.isSafeInteger(value) || value < 0))
     throw new ProjError('CORRUPT', `${where} contradicts itself: restore it from a copy`);

@@ -1,4 +1,4 @@
-/** A message as a record of LMDB. Version 2 ends with a checksum; version 1, without one, is read as well. Big-endian throughout. */
+/** A message as an LMDB record. Version 2 ends with a checksum; version 1, without one, can also be read. Big-endian throughout. */
 import { seal, SEAL_BYTES, unsealed } from '@proj/store/lmdb-folder';
 import { bytesOfBody, packBody, packedBytes, packedSize, unpackBody } from '../body.js';
 import type { Body, DeathReason, NewMessage } from '../store.js';
@@ -13,7 +13,7 @@ export interface Head {
   readonly death: Death | undefined;
   /** Bytes of the body. */
   readonly bytes: number;
-  /** Where in the record the body begins; absent if it has an entry of its own. */
+  /** Offset of the body in the record; absent if it has its own entry. */
   readonly bodyAt: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface Death {
   readonly deliveries: number;
 }
 
-/** Larger bodies have an entry of their own, which removing or moving the message does not read. */
+/** Larger bodies have their own entry, which removing or moving the message does not read. */
 export const INLINE_MAX = 1024;
 
 const VERSION = 2;
@@ -42,7 +42,7 @@ const VERSION_MASK = 0x0f;
 /** The result of {@link RecordWriter.write}. */
 export interface WrittenMessage {
   readonly record: Buffer;
-  /** The packed body, if it gets an entry of its own. */
+  /** The packed body, if it gets its own entry. */
   readonly apart: Buffer | undefined;
   /** Bytes of the body. */
   readonly bytes: number;
@@ -92,7 +92,7 @@ export function contentOf(key: Uint8Array, record: Buffer): Buffer | undefined {
   return version === VERSION ? unsealed(key, record) : undefined;
 }
 
-/** The frames of a body with an entry of its own; `undefined` as for {@link contentOf}. */
+/** The frames of a body with its own entry; `undefined` as for {@link contentOf}. */
 export function readBody(key: Uint8Array, value: Buffer): Body | undefined {
   if (value[0] !== SEALED_BODY) return unpackBody(value, 0);
   const content = unsealed(key, value);
@@ -134,7 +134,7 @@ function largestHead(): number {
   return headSize(DELAYED | EXPIRES | DEAD | APART);
 }
 
-/** Writes a head and returns where it ends. */
+/** Writes a head and returns its end offset. */
 function writeHead(memory: Buffer, from: number, head: Head, isApart: boolean): number {
   const { storedMicros, readyMicros, expiresMicros, death, bytes } = head;
   const isDelayed = readyMicros > 0;

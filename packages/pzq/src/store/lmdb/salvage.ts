@@ -1,4 +1,4 @@
-/** Checks a damaged queue, and copies what is readable into a new folder. */
+/** Checks a damaged queue, and copies what is readable to a new folder. */
 import { randomBytes } from 'node:crypto';
 import { assertNoStore, Damages, LmdbFolder, survey } from '@proj/store/lmdb-folder';
 import type { StoreCheck } from '@proj/store/lmdb-folder';
@@ -21,7 +21,7 @@ type Place = 'messages' | 'delayed' | 'dead';
 interface Found {
   readonly check: StoreCheck;
   readonly ledger: Ledger | undefined;
-  /** Sequences of messages that are completely readable. */
+  /** Sequences of completely readable messages. */
   readonly whole: ReadonlySet<number>;
 }
 
@@ -35,13 +35,13 @@ const PLACES: ReadonlySet<string> = new Set<Place>(['messages', 'delayed', 'dead
 const NAMES = new Map<string, keyof Tables>(
   Object.entries(TABLES).map(([name, inFile]) => [inFile, name as keyof Tables]),
 );
-/** Bytes copied at a time. */
+/** Bytes per copy. */
 const BATCH_BYTES = 4 * 2 ** 20;
-/** What a write may need beside its bytes: a page of its tree. */
+/** What a write may need besides its bytes: a page of its tree. */
 const ENTRY_BYTES = 8192;
 
 /**
- * Checks the queue in a folder that no process has open, and changes nothing. Rejects with `OPTIONS_INVALID` if there is none,
+ * Checks the queue in a folder that no process has open, without changing anything. Rejects with `OPTIONS_INVALID` if there is none,
  * `UNAVAILABLE` while a process has it open, and `CORRUPT` if nothing can be read.
  */
 export async function checkQueue(folder: string): Promise<StoreCheck> {
@@ -49,8 +49,8 @@ export async function checkQueue(folder: string): Promise<StoreCheck> {
 }
 
 /**
- * Copies what is readable into a new folder: messages and dead letters with their keys, order, times and delivery counts, and ids of
- * producers. Reports what that was. If the ledger is lost, keys are new. Rejects as {@link checkQueue}, and as a store does.
+ * Copies everything readable to a new folder: messages and dead letters with their keys, order, times and delivery counts, and ids of producers.
+ * Returns a report. If the ledger is lost, keys are new. Rejects as {@link checkQueue} and as a store do.
  */
 export async function salvageQueue(folder: string, newFolder: string): Promise<StoreCheck> {
   const { check, ledger, whole } = await find(folder);
@@ -59,7 +59,7 @@ export async function salvageQueue(folder: string, newFolder: string): Promise<S
     folder: newFolder,
     file: FILE,
     tables: TABLES,
-    // The ledger comes last, so that an interrupted copy is no store.
+    // The ledger comes last, so that an interrupted copy is not a store.
     enter: () => undefined,
     inspect: inspectQueue,
   });
@@ -99,12 +99,12 @@ async function find(folder: string): Promise<Found> {
     readable[place]++;
     whole.add(seq);
   }
-  if (ledger === undefined) damages.add('the ledger cannot be read: how many messages there were is not known');
+  if (ledger === undefined) damages.add('the ledger cannot be read: the number of messages is unknown');
   else compare(ledger, readable, damages);
   return { check: damages.check(readable), ledger, whole };
 }
 
-/** Reports messages that the ledger counts and that are lost. */
+/** Reports messages that the ledger counts but that are lost. */
 function compare(ledger: Ledger, { messages, delayed, dead }: Record<Place, number>, damages: Damages): void {
   const rows = [
     ['messages', ledger.messages - ledger.delayed, messages],
@@ -115,7 +115,7 @@ function compare(ledger: Ledger, { messages, delayed, dead }: Record<Place, numb
     if (found !== wanted) damages.add(`${found} of ${wanted} ${what} can be read`);
 }
 
-/** Writes what is whole into the new folder. */
+/** Writes what is intact to the new folder. */
 class Copy {
   readonly #target: LmdbFolder<keyof Tables, undefined>;
   readonly #whole: ReadonlySet<number>;

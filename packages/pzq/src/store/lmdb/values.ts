@@ -1,4 +1,4 @@
-/** Small values: delivery counts, times, and empty values of keys that need none. Those of version 1 have no checksum. */
+/** Small values: delivery counts, times, and empty values of keys without one. Those of version 1 have no checksum. */
 import { SEAL_BYTES, sealed, unsealed } from '@proj/store/lmdb-folder';
 
 const COUNT_BYTES = 4;
@@ -31,7 +31,7 @@ export function decodeTime(key: Uint8Array, value: Buffer): number | undefined {
   return contentOf(key, value, TIME_BYTES)?.readDoubleBE();
 }
 
-/** The value of a key that needs none. */
+/** The value of a key without one. */
 export function encodeNothing(key: Uint8Array): Buffer {
   return sealed(key, NOTHING);
 }

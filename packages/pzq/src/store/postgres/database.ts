@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL, and what its failures mean. The only file that knows the driver. */
+/** Connections to PostgreSQL, and the meaning of its errors. The only file that uses the driver. */
 import { setTimeout } from 'node:timers/promises';
 import { ProjError } from '@proj/transport';
 import type { Pool, PoolClient, QueryConfig } from 'pg';
@@ -8,7 +8,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** A connection in a transaction, or any connection. */
 export interface Asks {
-  /** Runs one statement; `name` has it prepared once per connection. */
+  /** Runs one statement; with `name`, as a prepared statement. */
   ask(text: string, values?: readonly unknown[], name?: string): Promise<readonly Row[]>;
 }
 
@@ -20,14 +20,14 @@ const TRIES = 10;
 const FIRST_PAUSE_MS = 2;
 /** Serialization failure and deadlock: nothing happened, so repeat. */
 const AGAIN = new Set(['40001', '40P01']);
-/** Classes of SQLSTATE: away, starting, stopping, too busy, access denied. */
+/** SQLSTATE classes: away, starting, stopping, too busy, access denied. */
 const AWAY = /^(08|28|3D|57P|53300)/;
 const OID = { bytes: 17, bigint: 20 };
 
 /** A pool of connections to one database. */
 export class Database implements Asks {
   readonly #pool: Pool;
-  /** How errors call it: host and name, no password. */
+  /** Its name in errors: host and name, without the password. */
   readonly #where: string;
   readonly #pending = new Set<Promise<unknown>>();
 
@@ -36,7 +36,7 @@ export class Database implements Asks {
     this.#where = where;
   }
 
-  /** Connects to nothing yet. Rejects with `UNAVAILABLE` when `pg` is not installed. */
+  /** Does not connect yet. Rejects with `UNAVAILABLE` if `pg` is not installed. */
   static async load(url: string): Promise<Database> {
     const { default: pg } = await import('pg').catch((error: unknown) => {
       throw new ProjError('UNAVAILABLE', 'the package pg cannot be loaded: npm install pg', { cause: error });
@@ -60,12 +60,12 @@ export class Database implements Asks {
     });
   }
 
-  /** All or nothing. The work is repeated if the database asks for it. */
+  /** Atomic. Repeats the work if the database asks for it. */
   transaction<T>(work: (asks: Asks) => Promise<T>): Promise<T> {
     return this.#guard(() => this.#again(() => this.#once(work)));
   }
 
-  /** Waits for calls under way. */
+  /** Waits for pending calls. */
   async close(): Promise<void> {
     // The pool itself drops calls that wait for a connection.
     await Promise.allSettled(this.#pending);
@@ -112,12 +112,13 @@ export class Database implements Asks {
   }
 
   #explain(error: unknown): unknown {
-    // Our own failures pass unchanged.
+    // Our own errors pass unchanged.
     if (error instanceof ProjError || error instanceof TypeError) return error;
     const code = codeOf(error);
     const details = { cause: error, details: { code } };
-    if (isAway(error)) return new ProjError('UNAVAILABLE', `the database ${this.#where} is away (${code})`, details);
-    const text = `the database ${this.#where} refuses (${code}): ${(error as Error).message}`;
+    if (isAway(error))
+      return new ProjError('UNAVAILABLE', `the database ${this.#where} cannot be reached (${code})`, details);
+    const text = `the database ${this.#where} rejected the statement (${code}): ${(error as Error).message}`;
     return new ProjError('WRITE_FAILED', text, details);
   }
 }
@@ -130,7 +131,7 @@ export function codeOf(error: unknown): string {
 
 function isAway(error: unknown): boolean {
   const code = codeOf(error);
-  // Errors without an SQLSTATE come from the network, or from a driver that has lost the connection.
+  // Errors without an SQLSTATE come from the network, or from a driver that lost the connection.
   return AWAY.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]{4}$/.test(code);
 }
 
@@ -152,7 +153,7 @@ function queryOf(text: string, values: readonly unknown[], name: string | undefi
   return name === undefined ? config : { ...config, name };
 }
 
-/** Results come as text: bytes in hex behind `\x`. */
+/** Results come as text: bytes are hex after `\x`. */
 function parserOf(oid: number): (value: string) => unknown {
   if (oid === OID.bytes) return (value) => Buffer.from(value.slice(2), 'hex');
   return oid === OID.bigint ? Number : String;

@@ -1,11 +1,11 @@
-/** Tables of the store in PostgreSQL, format 1. Only what distributed databases with the same protocol have as well. */
+/** Tables of the store in PostgreSQL, format 1. Uses only what distributed databases with the same protocol also have. */
 
 export const FORMAT = 1;
 
-/** Rows of counters, many, so that servers seldom wait for each other. */
+/** Number of rows of counters: many, so that servers rarely wait for each other. */
 export const SLOTS = 64;
 
-/** Makes missing tables; each statement may fail when two servers do it at once. */
+/** Creates missing tables; each statement may fail if two servers run it at once. */
 export const SCHEMA: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS pzq_meta (one boolean PRIMARY KEY CHECK (one), format bigint NOT NULL, epoch text NOT NULL)`,
   `CREATE SEQUENCE IF NOT EXISTS pzq_seq`,
@@ -40,7 +40,7 @@ export const SCHEMA: readonly string[] = [
   `INSERT INTO pzq_counts SELECT slot, 0, 0, 0 FROM generate_series(0, ${SLOTS - 1}) AS slot ON CONFLICT DO NOTHING`,
 ];
 
-/** Rows die young here and should be vacuumed soon. A database may refuse this without harm. */
+/** Rows are short-lived and should be vacuumed soon. A database may refuse this without harm. */
 export const TUNING: readonly string[] = [
   `ALTER TABLE pzq_messages SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
      autovacuum_vacuum_cost_delay = 0)`,

@@ -5,7 +5,7 @@ const NOW = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`;
 /** Columns of a message, as `toMessage` reads them. */
 const COLUMNS = `seq, stored_micros, expires_micros, deliveries, bytes, body`;
 
-/** All bodies in one piece, because arrays of them would travel as text. Sequences follow the order of the arrays. */
+/** Sends all bodies as one piece, because arrays would be sent as text. Sequences follow the order of the arrays. */
 export const PUT = `
   INSERT INTO pzq_messages (seq, stored_micros, due_micros, expires_micros, deliveries, bytes, body)
   SELECT nextval('pzq_seq'), stored, due, expires, 0, size, substring($1::bytea FROM place::int FOR length::int)
@@ -75,7 +75,7 @@ export const RELEASE = `
   UPDATE pzq_messages SET due_micros = CASE WHEN $2::bigint = 0 THEN 0 ELSE ${NOW} + $2::bigint END
   WHERE seq = ANY($1::bigint[]) AND due_micros > 0`;
 
-/** Starts leases anew, for $2 microseconds. */
+/** Restarts leases for $2 microseconds. */
 export const EXTEND = `
   UPDATE pzq_messages SET due_micros = ${NOW} + $2::bigint WHERE seq = ANY($1::bigint[]) AND due_micros > 0`;
 
@@ -84,7 +84,7 @@ export const SCAN = window('pzq_messages', COLUMNS);
 /** Dead letters, the same way. */
 export const DEAD = window('pzq_dead', `${COLUMNS}, reason, died_micros`);
 
-/** Size of the tables; not every database tells. */
+/** Size of the tables; not every database reports it. */
 export const SIZE = `
   SELECT (pg_total_relation_size('pzq_messages') + pg_total_relation_size('pzq_dead') +
     pg_total_relation_size('pzq_ids'))::bigint AS bytes`;

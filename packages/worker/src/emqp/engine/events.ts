@@ -1,4 +1,4 @@
-/** What passes between a job manager's session, which decides, and the facade, which owns sockets and processes. */
+/** Events and effects between a job manager's session, which decides, and its facade, which owns sockets and processes. */
 import type {
   EmqpBye,
   EmqpHeartbeat,
@@ -15,26 +15,26 @@ import type { LossReason, SessionEffect } from '../../shared/events.js';
 export type EmqpFromJobManager = EmqpInformWorker | EmqpReady | EmqpHeartbeat | EmqpResult | EmqpBye;
 
 /**
- * How one run of a job ended: with a value, with an error, or before it began because its body names nothing that may be run. What
- * was refused is not tried again.
+ * How one run of a job ended: with a value, with an error, or before it began because its body names nothing that may be run. A refused job is
+ * not retried.
  */
 export type EmqpRunOutcome = 'done' | 'failed' | 'refused';
 
-/** What a session is told. `timer` events come from the driver. Sockets and jobs go by numbers that are never used again, slots from 0 on. */
+/** The session's events. `timer` events come from the driver. Numbers of sockets and jobs are never reused; slots count from 0. */
 export type EmqpJobManagerEvent =
-  /** Begin. First and once. */
+  /** Starts. First and once. */
   | { readonly kind: 'start' }
   | { readonly kind: 'message'; readonly socket: number; readonly command: EmqpToWorker }
   /** A message was dropped before decoding. */
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
   | { readonly kind: 'lost'; readonly socket: number; readonly reason: LossReason }
-  /** A REPLY did not go out. Its connection is lost with it. */
+  /** A REPLY was not delivered. Its connection is lost with it. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly reply: EmqpResult }
-  /** A process runs in the slot, which had none, and takes jobs. */
+  /** A process runs in the slot, which had none, and accepts jobs. */
   | { readonly kind: 'up'; readonly slot: number }
-  /** The process of the slot is gone; the host replaces it by itself. */
+  /** The slot's process has gone; the host replaces it by itself. */
   | { readonly kind: 'gone'; readonly slot: number; readonly reason: string }
-  /** A run ended; `result` is the JSON that a REPLY carries. */
+  /** A run ended; `result` is the JSON for a REPLY. */
   | {
       readonly kind: 'ran';
       readonly slot: number;
@@ -42,9 +42,9 @@ export type EmqpJobManagerEvent =
       readonly outcome: EmqpRunOutcome;
       readonly result: Uint8Array;
     }
-  /** Say farewell, finish what runs, then end. */
+  /** Say farewell, finish current work, then end. */
   | { readonly kind: 'drain' }
-  /** Say farewell, kill what runs, then end. */
+  /** Say farewell, kill current work, then end. */
   | { readonly kind: 'close' };
 
 /** Why a conversation ended that the job manager wanted to keep. */
@@ -62,9 +62,9 @@ export type EmqpLeaveReason =
   /** The broker said DISCONNECT. */
   | 'told';
 
-/** Why a REQUEST was not taken. */
+/** Why a REQUEST was not accepted. */
 export type EmqpRequestRefusal =
-  /** As many are in hand as there are slots and places in the queue (`queueMax`). */
+  /** Current jobs fill all slots and the queue (`queueMax`). */
   | 'full'
   /** It came after our farewell. */
   | 'leaving';
@@ -72,11 +72,11 @@ export type EmqpRequestRefusal =
 /** Why a message was dropped: the decoder's reason or the port's. */
 export type EmqpJobManagerDropReason = EmqpMalformedReason | RejectReason;
 
-/** A notice: the source of events, log lines and counters. `id` is the id of the REQUEST. */
+/** A note: the source of events, log lines and counters. `id` is the id of the REQUEST. */
 export type EmqpJobManagerNote =
-  /** The broker knows us. */
+  /** The broker has accepted us. */
   | { readonly code: 'registered'; readonly endpoint: string }
-  /** The conversation is over; the next one begins in `retryInMs`. */
+  /** The conversation has ended; the next one begins in `retryInMs`. */
   | {
       readonly code: 'lost';
       readonly endpoint: string;
@@ -99,29 +99,29 @@ export type EmqpJobManagerNote =
       readonly retryInMs: number;
       readonly reason: string;
     }
-  /** A job failed for good. */
+  /** A job failed permanently. */
   | { readonly code: 'job-failed'; readonly id: string; readonly run: number; readonly reason: string }
   /** It ran too long: its process is killed. */
   | { readonly code: 'job-timeout'; readonly id: string; readonly run: number }
-  /** The job manager stopped before it had ended. */
+  /** The job manager stopped before the job had ended. */
   | { readonly code: 'job-abandoned'; readonly id: string }
-  /** A process died unasked, with the job of that id. */
+  /** A process died unexpectedly, with the job of that id. */
   | { readonly code: 'process-died'; readonly slot: number; readonly reason: string; readonly id?: string };
 
-/** What a job manager wants done besides what every session wants, in order. */
+/** A job manager's effects besides those of every session, in order. */
 export type EmqpJobEffect =
   /** `identity`: the routing id, in printable ASCII. */
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string; readonly identity: string }
-  /** Have the process in the slot run a job. Without `wantsResult` the result may be left empty. */
+  /** Run a job in the slot's process. Without `wantsResult` the result may be left empty. */
   | {
       readonly kind: 'run';
       readonly slot: number;
       readonly job: EmqpRun;
       readonly wantsResult: boolean;
-      /** As they came. */
+      /** Unprocessed. */
       readonly headers: Uint8Array;
     }
-  /** Kill the process in the slot; `gone` follows once it does not exist any more, then `up`. */
+  /** Kill the slot's process; `gone` follows once it no longer exists, then `up`. */
   | { readonly kind: 'kill'; readonly slot: number }
   /** End the idle process in the slot and start another. */
   | { readonly kind: 'recycle'; readonly slot: number };
@@ -143,38 +143,38 @@ export interface EmqpRun {
   readonly trace?: Readonly<Record<string, string>>;
 }
 
-/** Counters since construction and gauges of now. */
+/** Counters since construction and current gauges. */
 export interface EmqpJobManagerStats {
   /** Gauge: jobs that run, or pause before another run. */
   readonly running: number;
-  /** Gauge: jobs that wait for a slot. */
+  /** Gauge: jobs waiting for a slot. */
   readonly waiting: number;
   /** Gauge: slots that could take a job. */
   readonly free: number;
-  /** Gauge: results that wait for a broker. */
+  /** Gauge: results waiting for a broker. */
   readonly held: number;
-  /** Requests taken. */
+  /** Accepted requests. */
   readonly jobs: number;
   /** Jobs that ended with a value. */
   readonly done: number;
-  /** Jobs that failed for good. */
+  /** Jobs that failed permanently. */
   readonly failed: number;
   /** Runs after the first. */
   readonly retries: number;
-  /** Runs ended by their time. */
+  /** Runs killed by their time limit. */
   readonly timeouts: number;
   /** Jobs that had not ended when the job manager stopped. */
   readonly abandoned: number;
-  /** Processes that died unasked. */
+  /** Processes that died unexpectedly. */
   readonly deaths: number;
   /** Processes replaced after `maxJobsPerProcess` runs. */
   readonly recycled: number;
-  /** REPLYs given to a broker. */
+  /** REPLYs sent to a broker. */
   readonly replies: number;
   /** Brokers that acknowledged INFORM. */
   readonly conversations: number;
   /** Lost conversations by reason. */
   readonly lost: Readonly<Partial<Record<EmqpLossReason, number>>>;
-  /** Messages dropped by reason, requests included. */
+  /** Messages dropped by reason, including requests. */
   readonly dropped: Readonly<Partial<Record<EmqpJobManagerDropReason | EmqpRequestRefusal, number>>>;
 }

@@ -1,22 +1,22 @@
-/** EventMQ job manager: which message of the broker is legal when. Section 10 of docs/protocols/emqp.md. */
+/** EventMQ job manager: which broker message is legal in which state. Section 10 of docs/protocols/emqp.md. */
 import type { EmqpToWorker } from '@proj/frames/emqp';
 import type { Legality } from '@proj/transport/engine';
 
-/** What the connection is doing. `informing`: until the ACK. `leaving`: the farewell has to wait for the ACK. `said-bye`: results still go out. */
+/** The state of the connection. `informing`: until the ACK. `leaving`: the farewell has to wait for the ACK. `said-bye`: results are still sent. */
 type State = 'closed' | 'informing' | 'registered' | 'leaving' | 'said-bye';
 
-/** What follows. */
+/** The verdicts. */
 type Verdict =
   /** It is legal: do it. */
   | 'accept'
-  /** It is a sign of life and nothing more. */
+  /** Only a sign of life. */
   | 'heard'
   /** Count it; a request is not run. */
   | 'drop'
-  /** It belongs to a connection that is over. */
+  /** It belongs to a connection that has ended. */
   | 'ignore';
 
-/** What is the same on every open connection. Whatever the broker says there is a sign of life. */
+/** The same on every open connection. Every message of the broker is a sign of life. */
 const OPEN = { heartbeat: ['heard'], malformed: ['drop'] } as const;
 const JOINED = { ...OPEN, request: ['accept'], bye: ['accept', 'closed'] } as const;
 const GOING = { ...OPEN, request: ['drop'], disconnect: ['heard'] } as const;
@@ -36,7 +36,7 @@ export const LEGALITY: Legality<State, EmqpToWorker['kind'], Verdict> = {
   'said-bye': { ...GOING, ack: ['heard'], bye: ['heard'] },
 };
 
-/** What the job manager does by itself. */
+/** Transitions that the job manager makes itself. */
 export const MOVES = [
   ['closed', 'INFORM sent', 'informing'],
   ['closed', 'INFORM sent for results', 'leaving'],

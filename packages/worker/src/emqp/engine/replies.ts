@@ -1,4 +1,4 @@
-/** EventMQ job manager: which connection a result goes to, and which ones stay open for results. */
+/** EventMQ job manager: chooses the connection for each result, and which connections stay open for results. */
 import type { EmqpResult } from '@proj/frames/emqp';
 import type { Entropy } from '@proj/transport';
 import type { Check } from '../../shared/invariants.js';
@@ -7,25 +7,25 @@ import type { EmqpFromJobManager, EmqpJobEffect, EmqpJobManagerNote } from './ev
 import { toResult, wantsReply } from './state.js';
 import type { Job } from './state.js';
 
-/** Where the effects of a step go. */
+/** Receives the effects of a step. */
 export type Output = SessionOutput<EmqpFromJobManager, EmqpJobManagerNote, EmqpJobEffect>;
 
 /** A result and the request it answers. */
 type Reply = Pick<EmqpResult, 'result' | 'of'>;
 
 /**
- * Sends results. One goes to the connection that brought the job while a broker that left still listens there, else to the current
- * one; without a registered connection it waits.
+ * Sends results. A result goes to the connection that delivered the job as long as a broker that left still listens there, otherwise to the
+ * current one. Without a registered connection it waits.
  */
 export class Replies {
-  /** True while the current connection takes results. */
+  /** True while the current connection accepts results. */
   isRegistered = false;
-  /** Replies given to a broker. */
+  /** Number of replies sent to a broker. */
   sent = 0;
   readonly #out: Output;
   readonly #entropy: Entropy;
   readonly #maxBytes: number;
-  /** Jobs in hand by the connection that brought them. */
+  /** Current jobs by the connection that delivered them. */
   readonly #jobsOf = new Map<number, number>();
   /** Connections whose broker said farewell; they stay open for the results of their jobs. */
   readonly #closing = new Set<number>();
@@ -38,12 +38,12 @@ export class Replies {
     this.#maxBytes = maxBytes;
   }
 
-  /** Results that wait for a broker. */
+  /** Results waiting for a broker. */
   get held(): number {
     return this.#held.length;
   }
 
-  /** The current connection has brought a job. */
+  /** The current connection has delivered a job. */
   taken(): void {
     const { socket } = this.#out;
     this.#jobsOf.set(socket, (this.#jobsOf.get(socket) ?? 0) + 1);
@@ -60,13 +60,13 @@ export class Replies {
     this.#settle(job, replyRequested && !guarantee && retryCount === 0 ? toResult(text) : undefined);
   }
 
-  /** A reply did not go out, and its connection is lost. */
+  /** A reply was not delivered, and its connection is lost. */
   unsent(reply: Reply): void {
     this.sent--;
     this.#sendOrHold(reply);
   }
 
-  /** A broker knows us: what was held back goes to it. */
+  /** A broker has accepted us: held results are sent to it. */
   sendHeld(): void {
     for (const reply of this.#held.splice(0)) this.#send(this.#out.socket, reply);
   }
@@ -75,7 +75,7 @@ export class Replies {
     this.#held.length = 0;
   }
 
-  /** Keeps the current connection open if its jobs are still in hand. */
+  /** Keeps the current connection open if its jobs have not ended. */
   keepOpen(): boolean {
     const { socket } = this.#out;
     if (!this.#jobsOf.has(socket)) return false;
@@ -83,7 +83,7 @@ export class Replies {
     return true;
   }
 
-  /** A connection that was kept open is of no use any more. */
+  /** A connection that was kept open has become useless. */
   lost(socket: number): void {
     if (this.#closing.delete(socket)) this.#out.close(false, socket);
   }
@@ -115,7 +115,7 @@ export class Replies {
 
   #fitting(result: Uint8Array): Uint8Array {
     if (result.length <= this.#maxBytes) return result;
-    return toResult(`result of ${result.length} bytes: allowed are ${this.#maxBytes}`);
+    return toResult(`result of ${result.length} bytes: the limit is ${this.#maxBytes}`);
   }
 
   #sendOrHold({ result, of }: Reply): void {

@@ -138,7 +138,7 @@ describe('jobs', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
-    expect(rig.ran(1, 1, 'x'.repeat(101))[0]).toBe('send 1 REPLY j {"value": "result of 101 bytes: allowed are 100"}');
+    expect(rig.ran(1, 1, 'x'.repeat(101))[0]).toBe('send 1 REPLY j {"value": "result of 101 bytes: the limit is 100"}');
   });
 
   it('invalid headers are reported, and the job runs', () => {

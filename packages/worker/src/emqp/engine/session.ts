@@ -35,7 +35,7 @@ export interface EmqpJobManagerSessionOptions
     > {
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
-  /** Where jobs come from; `undefined` leaves it to the broker. */
+  /** The queues to take jobs from; `undefined` leaves it to the broker. */
   readonly queues: readonly EmqpQueue[] | undefined;
   /** Largest result, in bytes: a broker would drop a larger one unread. */
   readonly resultMaxBytes: number;
@@ -47,8 +47,8 @@ const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const
 const check = checksOf('EmqpJobManagerSession');
 
 /**
- * A job manager as a deterministic machine: one conversation at a time, and the jobs, which outlive it. A free slot is announced once
- * per conversation. A step costs O(1), except the end, which costs O(jobs in hand).
+ * A job manager as a deterministic state machine: one conversation at a time, and jobs, which outlive it. A free slot is announced once per
+ * conversation. A step costs O(1), except the end, which costs O(jobs).
  */
 export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJobManagerEffect> {
   readonly #options: EmqpJobManagerSessionOptions;
@@ -61,10 +61,10 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
   readonly #dropped: Partial<Record<EmqpJobManagerDropReason | EmqpRequestRefusal, number>> = {};
   #conversations = 0;
   #phase: 'new' | 'on' | 'leaving' | 'ended' = 'new';
-  /** Id of the INFORM without ACK, and until when it may stay so. */
+  /** Id of the INFORM without ACK, and its time limit. */
   #inform: string | undefined;
   #ackBy = Infinity;
-  /** Slots the broker believes to be free. */
+  /** Slots that the broker considers free. */
   #announced = 0;
   /** When running jobs are killed; then, when held results are given up. */
   #killAt = Infinity;
@@ -86,7 +86,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     return Math.min(this.#connection.deadline, this.#slots.deadline, this.#ackBy, this.#killAt, this.#giveUpAt);
   }
 
-  /** Counters and gauges, as a copy. */
+  /** A copy of the counters and gauges. */
   get stats(): EmqpJobManagerStats {
     return {
       running: this.#slots.running,
@@ -210,7 +210,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     if (this.#phase === 'leaving') this.#bye();
   }
 
-  /** Requests beyond the slots are taken too, within a bound: the broker believes they run and would wait for ever. */
+  /** Requests beyond the slots are accepted too, within a limit: the broker believes they run and would wait for ever. */
   #request(request: EmqpRequest): void {
     const { id, headers } = request;
     const { concurrency, queueMax } = this.#options;
@@ -245,7 +245,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     }
   }
 
-  /** One READY per slot that is free and that the broker does not know to be. */
+  /** Sends one READY per free slot that the broker does not know to be free. */
   #announce(): void {
     if (!this.#replies.isRegistered) return;
     for (; this.#announced < this.#slots.free; this.#announced++)
@@ -257,10 +257,10 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     else this.#replies.lost(socket);
   }
 
-  /** The conversation is over. Jobs go on. */
+  /** The conversation has ended. Jobs continue. */
   #lose(reason: EmqpLossReason): void {
     const { endpoint } = this.#connection;
-    // A broker that said farewell still takes results. One that does not read may get later what it was already sent.
+    // A broker that said farewell still accepts results. One that does not read may later get what it was already sent.
     const isLeaving = reason === 'disconnected';
     if (!isLeaving || !this.#replies.keepOpen()) this.#out.close(isLeaving || reason === 'undeliverable');
     this.#forgetConversation();
@@ -324,7 +324,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     open: this.#open.bind(this),
     heartbeat: this.#beat.bind(this),
     silent: () => {
-      // Nobody talks to a worker that has said farewell.
+      // Nobody sends to a worker that has said farewell.
       if (this.#state === 'said-bye') this.#connection.heard(this.#out.now);
       else this.#lose('silent');
     },

@@ -8,7 +8,7 @@ import type { Output, Replies } from './replies.js';
 import { reasonOf, Slot, toResult, wantsReply } from './state.js';
 import type { Job } from './state.js';
 
-/** Settings of {@link JobSlots}. A job may run `heartbeatIntervalMs` longer when it was this process that was late. */
+/** Settings of {@link JobSlots}. A job may run `heartbeatIntervalMs` longer if our process was late. */
 export type SlotsOptions = Pick<
   EmqpJobManagerSettings,
   | 'concurrency'
@@ -20,12 +20,12 @@ export type SlotsOptions = Pick<
   | 'heartbeatIntervalMs'
 >;
 
-/** Result of a job that ran too long: EventMQ's word. */
+/** Result of a job that ran too long, in EventMQ's word. */
 const TIMEOUT = toResult('TimeoutError');
 
 const check = checksOf('Slots');
 
-/** The jobs in hand and the slots they run in. Each job ends once, by `finished` or `abandoned` of the replies. */
+/** The current jobs and their slots. Each job ends once, by `finished` or `abandoned` of the replies. */
 export class JobSlots {
   readonly counts = { jobs: 0, done: 0, failed: 0, retries: 0, timeouts: 0, abandoned: 0, deaths: 0, recycled: 0 };
   readonly #options: SlotsOptions;
@@ -46,7 +46,7 @@ export class JobSlots {
     this.#slots = Array.from({ length: options.concurrency }, (_, index) => new Slot(index));
   }
 
-  /** Slots that could take a job now. */
+  /** Slots that could accept a job now. */
   get free(): number {
     return this.#idle.length;
   }
@@ -56,7 +56,7 @@ export class JobSlots {
     return this.#running;
   }
 
-  /** Jobs that wait for a slot. */
+  /** Jobs waiting for a slot. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -65,7 +65,7 @@ export class JobSlots {
     return this.#running + this.#waiting.length;
   }
 
-  /** True while a job that is to be answered is in hand. */
+  /** True while a job that must be answered has not ended. */
   get owesReply(): boolean {
     return this.#owed > 0;
   }
@@ -74,7 +74,7 @@ export class JobSlots {
     return this.#deadlines.deadline;
   }
 
-  /** Takes a request from the current connection. */
+  /** Accepts a request from the current connection. */
   take({ id, queue, body, headers: headerFrame }: EmqpRequest, headers: EmqpReadHeaders): void {
     const { socket } = this.#out;
     const job: Job = { number: ++this.counts.jobs, id, queue, body, headers, headerFrame, socket, run: 0 };
@@ -95,7 +95,7 @@ export class JobSlots {
     this.#fill();
   }
 
-  /** The process of the slot is gone. */
+  /** The slot's process has gone. */
   gone(index: number, reason: string): void {
     const slot = this.#slots[index];
     if (slot?.isUp !== true) return;
@@ -111,7 +111,7 @@ export class JobSlots {
     else if (slot.phase === 'running') this.#failed(slot, toResult(reason));
   }
 
-  /** A run ended. One that was to be killed, or is not known, changes nothing. */
+  /** A run ended. No effect if it was to be killed, or is unknown. */
   ran(index: number, number: number, outcome: EmqpRunOutcome, result: Uint8Array): void {
     const slot = this.#slots[index];
     if (slot?.phase !== 'running' || slot.job?.number !== number) return;
@@ -129,7 +129,7 @@ export class JobSlots {
     }
   }
 
-  /** Acts on what is due. `isLate`: this process could not listen for a while, so results may lie unread. */
+  /** Handles what is due. `isLate`: this process could not listen for a while, so results may be unread. */
   timer(isLate: boolean): void {
     const { now } = this.#out;
     for (let slot = this.#deadlines.takeDue(now); slot !== undefined; slot = this.#deadlines.takeDue(now)) {
@@ -143,7 +143,7 @@ export class JobSlots {
     }
   }
 
-  /** Kills what runs and drops what waits. Nothing may be taken any more. */
+  /** Kills running jobs and drops waiting ones. No job may be accepted any more. */
   end(): void {
     this.#isEnding = true;
     for (const job of this.#waiting.splice(0)) {
@@ -211,7 +211,7 @@ export class JobSlots {
     this.#out.push({ kind: 'kill', slot: slot.index });
   }
 
-  /** A run without a result: once more, as often as the client wants. */
+  /** A run without a result is repeated as often as the client wants. */
   #failed(slot: Slot, result: Uint8Array): void {
     const job = slot.job as Job;
     this.#deadlines.remove(slot.deadline);
@@ -252,7 +252,7 @@ export class JobSlots {
     this.#replies.abandoned(job);
   }
 
-  /** Takes the job out of its slot. */
+  /** Removes the job from its slot. */
   #release(slot: Slot): Job {
     const job = slot.job as Job;
     this.#deadlines.remove(slot.deadline);

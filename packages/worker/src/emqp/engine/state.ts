@@ -1,18 +1,18 @@
-/** EventMQ job manager: jobs in hand, the slots they run in, and results as text. */
+/** EventMQ job manager: current jobs, their slots, and results as text. */
 import type { EmqpReadHeaders } from '@proj/frames/emqp';
 import { encodeEmqpJson } from '@proj/frames/emqp';
 import { HeapDeadline } from '@proj/heartbeat';
 import type { EmqpRun } from './events.js';
 
-/** Most characters of an error's text that a note has. */
+/** Longest error text in a note, in characters. */
 const REASON_MAX_LENGTH = 300;
 
-/** A job in hand. */
+/** A current job. */
 export interface Job extends EmqpRun {
   readonly headers: EmqpReadHeaders;
-  /** The headers as they came. */
+  /** The headers as received. */
   readonly headerFrame: Uint8Array;
-  /** The connection that brought it. */
+  /** The connection that delivered it. */
   readonly socket: number;
   run: number;
 }
@@ -22,13 +22,13 @@ export class Slot {
   readonly index: number;
   isUp = false;
   job: Job | undefined;
-  /** `killing`: until its process is gone. `resting`: until the next run is due. `due`: it is, but no process is up. */
+  /** `killing`: until its process has gone. `resting`: until the next run is due. `due`: it is, but no process is up. */
   phase: 'idle' | 'running' | 'killing' | 'resting' | 'due' = 'idle';
   /** When the run has to end, or the next one begins. */
   readonly deadline = new HeapDeadline<Slot>(this);
-  /** Runs of its process. */
+  /** Number of runs of its process. */
   runs = 0;
-  /** This run already got more time because this process was late. */
+  /** This run already got extra time because our process was late. */
   excused = false;
 
   constructor(index: number) {
@@ -36,17 +36,17 @@ export class Slot {
   }
 }
 
-/** Worker rule 4: the client wants to know the result, or the broker has to. */
+/** Worker rule 4: the client wants the result, or the broker needs it. */
 export function wantsReply({ headers }: Job): boolean {
   return headers.replyRequested || headers.guarantee || headers.retryCount > 0;
 }
 
-/** The result that stands for a failure with this text. */
+/** The result for a failure with this text. */
 export function toResult(text: string): Uint8Array {
   return new TextEncoder().encode(encodeEmqpJson({ value: text }));
 }
 
-/** The text that a failure's result stands for, cut for a note. */
+/** The text of a failure's result, shortened for a note. */
 export function reasonOf(result: Uint8Array): string {
   const json = new TextDecoder().decode(result);
   try {

@@ -1,20 +1,20 @@
-/** Majordomo worker: which command of the broker is legal when (worker rules 4, 7 and 10). */
+/** Majordomo worker: which broker command is legal in which state (worker rules 4, 7 and 10). */
 import type { MdpToWorker } from '@proj/frames/mdp';
 import type { Legality } from '@proj/transport/engine';
 
-/** What the conversation is doing. `full`: a handler runs and a request waits. `leaving` wins over the others, except with `drainFinishes`. */
+/** The state of the conversation. `full`: a handler runs and a request waits. `leaving` wins over the others, except with `drainFinishes`. */
 type State = 'closed' | 'idle' | 'busy' | 'full' | 'leaving';
 
-/** What follows. */
+/** The verdicts. */
 type Verdict =
   /** It is legal: do it. */
   | 'accept'
   /** Count it; a request is not run. */
   | 'drop'
-  /** It belongs to a conversation that is over. */
+  /** It belongs to a conversation that has ended. */
   | 'ignore';
 
-/** What does not depend on the load. */
+/** Independent of the load. */
 const OPEN = { heartbeat: ['accept'], disconnect: ['accept', 'closed'], malformed: ['drop'] } as const;
 
 /** Every legal command, and every malformed one with a worker's header, is a sign of life (rule 3). */
@@ -26,7 +26,7 @@ export const LEGALITY: Legality<State, MdpToWorker['kind'], Verdict> = {
   leaving: { ...OPEN, 'worker-request': ['drop'] },
 };
 
-/** What the worker does by itself. */
+/** Transitions that the worker makes itself. */
 export const MOVES = [
   ['closed', 'READY sent', 'idle'],
   ['busy', 'job ended', 'idle'],

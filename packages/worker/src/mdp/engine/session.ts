@@ -14,7 +14,7 @@ import type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerLeaveReas
 import { FirstProbe } from './first-probe.js';
 import { LEGALITY } from './legality.js';
 
-/** A broker that keeps to the protocol never sends a second request; one may wait in case it does. */
+/** A broker that follows the protocol never sends a second request; one may wait in case it does. */
 const QUEUE_MAX = 1;
 
 /** Empty, header, command, address, empty; in bytes with the longest address of 255. */
@@ -31,8 +31,8 @@ export interface MdpWorkerSessionOptions
 }
 
 /**
- * A worker's connection as a deterministic machine. One conversation at a time, one handler at a time: after a loss the next
- * conversation opens while a cancelled handler still runs, but a request waits until that handler has ended.
+ * A worker's connection as a deterministic state machine. One conversation and one handler at a time: after a loss the next conversation opens
+ * while a cancelled handler still runs, but a request waits until that handler has ended.
  */
 export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect> {
   readonly #options: MdpWorkerSessionOptions;
@@ -43,10 +43,10 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   readonly #heartbeat: MdpHeartbeat;
   readonly #disconnect: MdpDisconnect;
   #phase: 'new' | 'on' | 'ended' = 'new';
-  /** Number of the socket opened last, be it the conversation's or the probe's. */
+  /** Number of the socket opened last, either the conversation's or the probe's. */
   #sockets = 0;
   #leaving: 'drained' | 'first-answers' | undefined;
-  /** When a leaving session that finishes what arrives may assume that nothing is on its way to it. */
+  /** When a leaving session that still handles requests may assume that none is on its way. */
   #quietAt = Infinity;
   #drainAt = Infinity;
 
@@ -155,7 +155,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     return this.#leaving !== undefined && !this.#options.drainFinishes ? 'leaving' : this.#slot.load;
   }
 
-  /** True for a message with our header, even if what follows makes no sense. Counts what cannot be acted upon. */
+  /** True for a message with our header, even if the rest is invalid. Counts what cannot be acted upon. */
   #isLife(command: MdpToWorker): boolean {
     if (command.kind === 'malformed') {
       this.#out.report({ code: 'message-dropped', reason: command.reason });
@@ -166,7 +166,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     return false;
   }
 
-  /** If it was a request, the broker would believe us busy with it for ever: only a new conversation frees it. */
+  /** If it was a request, the broker would consider us busy with it for ever: only a new conversation frees it. */
   #rejected(socket: number, reason: RejectReason): void {
     this.#out.report({ code: 'message-dropped', reason });
     if (reason !== 'no-frames' && this.#isCurrent(socket)) this.#lose('unreadable');
@@ -205,7 +205,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     if (this.#slot.current === undefined) this.#leaveWhenIdle();
   }
 
-  /** Nothing more may go out on that socket, except a goodbye if the broker still believes in the conversation. */
+  /** Nothing more may be sent on that socket, except a goodbye if the broker still believes in the conversation. */
   #lose(reason: LossReason): void {
     const { now } = this.#out;
     const { endpoint } = this.#connection;
@@ -246,7 +246,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     else this.#end();
   }
 
-  /** Ends the conversation; what comes after depends on the reason. */
+  /** Ends the conversation; the reason decides what follows. */
   #leave(reason: MdpWorkerLeaveReason): void {
     const { now } = this.#out;
     const { endpoint } = this.#connection;
@@ -267,7 +267,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     if (this.#options.sayGoodbye) this.#out.send(this.#disconnect);
   }
 
-  /** Forgets all that belongs to the conversation, except its deadlines. */
+  /** Forgets everything that belongs to the conversation, except its deadlines. */
   #leaveConversation(flush: boolean, reason: CancelReason): void {
     this.#out.close(flush);
     const job = this.#slot.abandon();
@@ -304,7 +304,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     return this.#connection.isOpen && socket === this.#out.socket;
   }
 
-  /** True while an endpoint other than the preferred one serves us. */
+  /** True while another endpoint than the preferred one serves us. */
   get #mayReturn(): boolean {
     return this.#options.preferFirst && this.#connection.isOpen && !this.#connection.isHome;
   }

@@ -1,4 +1,4 @@
-/** Arguments of base tasks, and what `list_tasks` shows of every task: its name, description and arguments, as JSON Schema, in the shape of NORFAB. */
+/** Arguments of base tasks, and what `list_tasks` shows of every task: its name, description and arguments as JSON Schema, in NORFAB's shape. */
 import type { StandardSchema } from '@proj/frames/service';
 import { ProjError } from '@proj/transport';
 import type { NfpTask, NfpTaskCall } from '../task.js';
@@ -21,7 +21,7 @@ export interface NfpTaskRow {
 /** A base task, with what the list shows of it. */
 export type BaseTask = NfpTask & Pick<NfpTaskRow, 'inputSchema' | 'fastapi' | 'mcp' | 'agent'>;
 
-/** The version of JSON Schema to ask for. */
+/** The version of JSON Schema to request. */
 const TARGET = 'draft-2020-12';
 
 /** For schema libraries without JSON Schema. */
@@ -92,21 +92,21 @@ export interface Parameter {
 /** Arguments by name, in the order in which they may be given by position. */
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-/** Their values in a call; `undefined` without value and default. */
+/** Their values in a call; `undefined` without a value or default. */
 export type Values<Table extends Parameters> = {
   readonly [Name in keyof Table]:
     | { readonly boolean: boolean; readonly string: string; readonly integer: number }[Table[Name]['type']]
     | (Table[Name] extends { readonly default: unknown } | { readonly required: true } ? never : undefined);
 };
 
-/** Reads the arguments of a call. Throws `REJECTED` for one that is missing, unknown, or of another type. */
+/** Reads the arguments of a call. Throws `REJECTED` for a missing or unknown one, or one of another type. */
 export function readArguments<Table extends Parameters>(table: Table, { args, kwargs }: NfpTaskCall): Values<Table> {
   const names = Object.keys(table);
-  if (args.length > names.length) throw refused(`${args.length} positional arguments: allowed are ${names.length}`);
+  if (args.length > names.length) throw refused(`${args.length} positional arguments: the limit is ${names.length}`);
   const given: Record<string, unknown> = {};
   for (const [index, value] of args.entries()) given[names[index] as string] = value;
   for (const [name, value] of Object.entries(kwargs)) {
-    if (!Object.hasOwn(table, name)) throw refused(`${name}: no such argument; there are ${names.join(', ')}`);
+    if (!Object.hasOwn(table, name)) throw refused(`${name}: no such argument; choose from ${names.join(', ')}`);
     given[name] = value;
   }
   const values = names.map((name) => [name, read(name, table[name] as Parameter, given[name])]);

@@ -3,10 +3,10 @@ import { cTime, nfpNameOf } from '@proj/frames/nfp';
 import type { NfpJobState } from '../engine/events.js';
 import type { NfpJob, NfpJobs } from '../engine/state.js';
 
-/** Rows of one list, at most. */
+/** Maximum rows of one list. */
 const ROWS_MAX = 10_000;
 
-/** A job. Keys and times as NORFAB writes them; `null` for what is still to come or not known. */
+/** A job. Keys and times in NORFAB's form; `null` if unknown or in the future. */
 export interface NfpJobRow {
   readonly uuid: string;
   readonly client_address: string;
@@ -19,7 +19,7 @@ export interface NfpJobRow {
   readonly timeout: number;
 }
 
-/** Which jobs are wanted. With `uuid`, that one, whatever else is set. */
+/** The filter. With `uuid`, only that job, whatever else is set. */
 export interface NfpJobFilter {
   /** Jobs without a result. Default true. */
   readonly pending?: boolean | undefined;
@@ -27,12 +27,12 @@ export interface NfpJobFilter {
   readonly completed?: boolean | undefined;
   readonly task?: string | undefined;
   readonly client?: string | undefined;
-  /** Only the newest, this many; 10,000 at most. */
+  /** Only this many of the newest; at most 10,000. */
   readonly last?: number | undefined;
   readonly uuid?: string | undefined;
 }
 
-/** The newest first. The cost is linear in the number of jobs. */
+/** Newest first. The cost is linear in the number of jobs. */
 export function jobRows(jobs: Pick<NfpJobs, 'get' | 'values'>, filter: NfpJobFilter): NfpJobRow[] {
   const { pending = true, completed = true, task, client, last = ROWS_MAX, uuid } = filter;
   if (uuid !== undefined) {

@@ -1,11 +1,11 @@
-/** The base task `run_shell_cmd`, if it is switched on: anybody who may give jobs to the worker may then do whatever its process may. */
+/** The base task `run_shell_cmd`, if enabled: any peer that may post jobs to the worker can then do whatever its process may. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '@proj/heartbeat';
 import { NfpTaskFailure } from '../task.js';
 
-/** Bytes kept of each of a command's outputs; the rest is read and dropped. */
+/** Bytes kept of each output of a command; the rest is read and dropped. */
 const OUTPUT_MAX = 1_048_576;
 
 /** The outcome of a command, as NORFAB's tools read it. */
@@ -21,7 +21,7 @@ export interface ShellResult {
 }
 
 /**
- * Runs a command in the system's shell, in a process group of its own that is killed when the time is over or the signal aborts. Rejects with an
+ * Runs a command in the system's shell, in its own process group that is killed when the time is over or the signal aborts. Rejects with an
  * `NfpTaskFailure` that has the result if the exit code is not 0, and with the signal's reason.
  */
 export async function runShell(

@@ -111,12 +111,12 @@ describe('rule 18: list_tasks', () => {
 
 describe('rule 18: arguments of base tasks', () => {
   it.each<[string, object, unknown[], string]>([
-    ['job_list', { pendign: true }, [], 'pendign: no such argument; there are pending, completed'],
+    ['job_list', { pendign: true }, [], 'pendign: no such argument; choose from pending, completed'],
     ['job_list', { pending: 'yes' }, [], 'pending = "yes": must be a boolean'],
     ['job_list', { last: 0 }, [], 'last = 0: must be a whole number from 1'],
     ['job_list', { last: 1.5 }, [], 'last = 1.5'],
     ['job_details', {}, [], 'uuid: is missing'],
-    ['get_version', {}, [1], '1 positional arguments: allowed are 0'],
+    ['get_version', {}, [1], '1 positional arguments: the limit is 0'],
     ['get_logs', { level: 3 }, [], 'level = 3: must be a string'],
   ])('%s refuses %j %j', async (task, kwargs, args, error) => {
     await start();

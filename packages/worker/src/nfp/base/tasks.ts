@@ -1,4 +1,7 @@
-/** Tasks that every NFP worker has, with NORFAB's names and shapes: its tools learn from them what a worker can do and does. Worker rule 18 of docs/protocols/nfp.md. */
+/**
+ * Tasks that every NFP worker has, with NORFAB's names and shapes: its tools use them to learn what a worker can do and does. Worker rule 18 of
+ * docs/protocols/nfp.md.
+ */
 import type { DeletedFiles } from '@proj/files';
 import { cTime } from '@proj/frames/nfp';
 import type { NfpLogBook } from '@proj/frames/nfp';
@@ -100,7 +103,7 @@ export function baseTasks(host: BaseTasksHost): Record<string, BaseTask> {
   if (host.shellCommands)
     tasks['run_shell_cmd'] = {
       ...query(
-        'Runs a command of the shell on the machine of this worker',
+        'Runs a shell command on the machine of this worker',
         {
           command: { type: 'string', description: 'The command', required: true },
           timeout: whole('Kill it after this many seconds', { minimum: 1 }),

@@ -9,10 +9,10 @@ import type { NfpFromWorker, NfpWorkerLeaveReason, NfpWorkerSessionOptions, NfpO
 /** Half-width of the jitter of the back-off. */
 const SPREAD = 0.2;
 
-/** The version of the protocol in OPEN: the one that the headers stand for. */
+/** The protocol version in OPEN, the one that the headers stand for. */
 const VERSION = '0.1';
 
-/** Opens and ends conversations and keeps to the terms agreed on. */
+/** Opens and ends conversations and follows the agreed terms. */
 export class BrokerConversation {
   readonly #options: NfpWorkerSessionOptions;
   readonly #out: NfpOutput;
@@ -33,12 +33,12 @@ export class BrokerConversation {
     return this.#connection.deadline;
   }
 
-  /** True while messages go out. */
+  /** True while messages can be sent. */
   get isOpen(): boolean {
     return this.#connection.isOpen;
   }
 
-  /** Counts conversations; 0 before the first one. */
+  /** Number of conversations; 0 before the first one. */
   get number(): number {
     return this.#out.socket;
   }
@@ -61,14 +61,14 @@ export class BrokerConversation {
     this.send({ kind: 'worker-ready', form, service });
   }
 
-  /** The broker gave a sign of life. */
+  /** The broker sent something. */
   heard(): void {
     const { now } = this.#out;
     this.#heardAt = now;
     if (this.#connection.heard(now)) this.#out.report({ code: 'ready', endpoint: this.#connection.endpoint });
   }
 
-  /** The broker's OPEN: its terms hold, within bounds, until the end of the conversation. */
+  /** The broker's OPEN: its terms apply, within bounds, until the end of the conversation. */
   agree(open: NfpBrokerOpen): void {
     const keepalive = decodeNfpOpenInfo(open.body)?.keepalive;
     if (keepalive === undefined) return;
@@ -81,7 +81,7 @@ export class BrokerConversation {
   /** The conversation was lost; the next one goes to the next endpoint, after a while. */
   lose(reason: LossReason): void {
     const { endpoint } = this.#connection;
-    // A broker that is merely slow is told that we are gone; one that has told us so is not.
+    // A broker that is merely slow learns that we are gone; one that told us so already knows.
     const isSilent = reason === 'silent';
     if (isSilent) this.#disconnect();
     this.#out.close(isSilent);
@@ -105,7 +105,7 @@ export class BrokerConversation {
     this.#out.send(command);
   }
 
-  /** This process was late by `lateMs`: silence meanwhile proves nothing about the broker. */
+  /** Our process was late by `lateMs`: silence meanwhile proves nothing about the broker. */
   credit(lateMs: number): void {
     this.#connection.credit(lateMs, this.#out.now);
   }

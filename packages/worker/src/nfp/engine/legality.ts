@@ -1,24 +1,24 @@
-/** NFP worker: what each call about a job does, by where the job is. Worker rules 4 to 9 of docs/protocols/nfp.md. */
+/** NFP worker: what each call about a job does, depending on the job's state. Worker rules 4 to 9 of docs/protocols/nfp.md. */
 import type { Legality } from '@proj/transport/engine';
 import type { NfpIncomingCall } from './events.js';
 import type { NfpJob } from './state.js';
 
 /**
- * Where a job is. `accepting`, `starting`, `finishing` and `removing`: a change of it is on its way to the store. `asking`: it runs and waits
- * for its client's input. `interrupted`: the worker is leaving, and the next start decides. `final`: it has a result.
+ * The state of a job. `accepting`, `starting`, `finishing` and `removing`: a change is being stored. `asking`: it runs and waits for its
+ * client's input. `interrupted`: the worker is leaving, and the next start decides. `final`: it has a result.
  */
 type JobStanding = 'unknown' | 'waiting' | 'running' | 'asking' | 'interrupted' | 'final' | (typeof CHANGING)[Change];
 
-/** Every call but `mmi`, which is not about a job. */
+/** Every call except `mmi`, which does not concern a job. */
 type JobCommand = Exclude<NfpIncomingCall['command'], 'mmi'>;
 
-/** What follows. */
+/** The verdicts. */
 type Verdict =
-  /** POST: accept it as a new job, or refuse it. */
+  /** POST: accept it as a new job, or reject it. */
   | 'accept'
-  /** POST: accept it again if it asks for the same, else refuse it. */
+  /** POST: accept it again if it has the same meaning, otherwise reject it. */
   | 'repeat'
-  /** Take it up when the change is durable. */
+  /** Handle it when the change is durable. */
   | 'park'
   | 'not-found'
   /** Answer with the state, or the open question. */
@@ -30,7 +30,7 @@ type Verdict =
   /** Tell the task to stop. */
   | 'abort'
   | 'remove'
-  /** Give the body to the task, or take it for the answer to its question. */
+  /** Pass the body to the task, or take it as the answer to its question. */
   | 'deliver'
   /** Answer that the worker is leaving. */
   | 'refuse'
@@ -54,7 +54,7 @@ export const LEGALITY: Legality<JobStanding, JobCommand, Verdict> = {
   removing: { post: ['park'], get: ['read'], delete: ['park'], put: ['drop'] },
 };
 
-/** What moves a job without a call. */
+/** Transitions without a call. */
 export const MOVES = [
   ['accepting', 'durable', 'waiting'],
   ['accepting', 'durable, with a slot', 'running'],
@@ -72,7 +72,7 @@ export const MOVES = [
   ['removing', 'durable', 'unknown'],
 ] as const;
 
-/** Where a job is; `undefined` is one that is not known. */
+/** The state of a job; `undefined` for an unknown one. */
 export function standingOf(job: NfpJob | undefined): JobStanding {
   if (job === undefined) return 'unknown';
   if (job.change !== undefined) return CHANGING[job.change];

@@ -1,4 +1,7 @@
-/** The management interface of an NFP worker, service `mmi.service.worker`, and how a restart proceeds. Section 8 of docs/protocols/nfp.md, worker rules 14 and 15. */
+/**
+ * The management interface of an NFP worker, service `mmi.service.worker`, and the steps of a restart. Section 8 of docs/protocols/nfp.md,
+ * worker rules 14 and 15.
+ */
 import { latin1 } from '@proj/frames';
 import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
 import { addressOf } from './jobs/answers.js';
@@ -10,13 +13,13 @@ import { jobKeys } from './records.js';
 import type { ResultReads } from './records.js';
 import type { NfpJobs, Slots } from './state.js';
 
-/** Clients remembered; the least recently seen leave first. */
+/** Number of remembered clients; the least recently seen are dropped first. */
 const CLIENTS_MAX = 1000;
 
-/** Commands that change something, and their answers. Refused unless the option allows them. */
+/** Commands that change something, and their answers. Rejected unless the option allows them. */
 const COMMANDS = { restart: 'restarting', shutdown: 'shutting down', disconnect: 'disconnecting' } as const;
 
-/** What {@link Management} works with. */
+/** The parts that {@link Management} uses. */
 export interface ManagementParts {
   readonly options: NfpWorkerSessionOptions;
   readonly out: NfpOutput;
@@ -30,7 +33,7 @@ export interface ManagementParts {
   readonly onShutdown: () => void;
 }
 
-/** Shows the state of the worker, and obeys where it may. */
+/** Shows the worker's state, and executes commands if allowed. */
 export class Management {
   readonly #parts: ManagementParts;
   readonly #submitters: SubmitterStats;
@@ -46,7 +49,7 @@ export class Management {
     if (client !== undefined) this.#submitters.posted(client);
   }
 
-  /** Answers a call, and then does what it commands. */
+  /** Answers a call, and then executes its command. */
   take(call: NfpIncomingCall): void {
     const { options, connection, answers } = this.#parts;
     const { task, kwargs = {} } = decodeNfpTask(call.body) ?? {};
@@ -89,14 +92,17 @@ export class Management {
   }
 }
 
-/** Keeps the steps of a restart in order; its owner does them. `draining`: tasks may end. `stopping`: they are told to stop. `renewing`: they are over. */
+/**
+ * Keeps the steps of a restart in order; its owner performs them. `draining`: tasks may end. `stopping`: they are told to stop. `renewing`: they
+ * have ended.
+ */
 export class Restart {
   readonly #drainMs: number;
   readonly #out: NfpOutput;
   #phase: 'no' | 'draining' | 'stopping' | 'renewing' = 'no';
   #dueAt = Infinity;
 
-  /** `drainMs`: how long running tasks may go on, and how long those told to stop are waited for. */
+  /** `drainMs`: how long running tasks may continue, and how long to wait for those told to stop. */
   constructor(drainMs: number, out: NfpOutput) {
     this.#drainMs = drainMs;
     this.#out = out;
@@ -118,7 +124,7 @@ export class Restart {
     this.#dueAt = this.#out.now + this.#drainMs;
   }
 
-  /** True once: running tasks have had their time and are to be told to stop. */
+  /** True once: running tasks have had their time and must be told to stop. */
   takeStop(): boolean {
     if (this.#phase !== 'draining' || this.#out.now < this.#dueAt) return false;
     this.#phase = 'stopping';
@@ -135,7 +141,7 @@ export class Restart {
     return true;
   }
 
-  /** Inventory and hook are done. True if that was waited for: the worker serves again. */
+  /** Inventory and hook are done. True if that was awaited: the worker serves again. */
   end(): boolean {
     const wasRenewing = this.#phase === 'renewing';
     if (wasRenewing) this.#phase = 'no';
@@ -176,7 +182,7 @@ export class SubmitterStats {
     if (this.#clients.size > CLIENTS_MAX) this.#clients.delete(this.#clients.keys().next().value as string);
   }
 
-  /** A row of placeholders when there is none, as the broker does. */
+  /** A row of placeholders if there is none, as the broker does. */
   list(): object[] {
     const { now } = this.#out;
     const rows = [...this.#clients.values()].map(({ name, since, seenAt, jobs }) => ({
@@ -189,7 +195,7 @@ export class SubmitterStats {
   }
 }
 
-/** Whole seconds, as NORFAB writes them. */
+/** Whole seconds, in NORFAB's form. */
 function seconds(ms: number): string {
   return Math.floor(ms / 1000).toString();
 }

@@ -1,23 +1,23 @@
-/** NFP worker: jobs as records of the store, and when these are written and read. Worker rules 4, 10 and 11 of docs/protocols/nfp.md. */
+/** NFP worker: jobs as records of the store, and when they are written and read. Worker rules 4, 10 and 11 of docs/protocols/nfp.md. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { RecordBatch } from '@proj/transport';
 import { joinJson } from './jobs/bodies.js';
 import type { NfpCallBody, NfpFinalState, NfpIncomingCall, NfpStoredJob, NfpOutput } from './events.js';
 import type { NfpJob } from './state.js';
 
-/** After a commit that failed: how long nothing new is begun, and changes of accepted jobs wait. */
+/** After a failed commit: how long nothing new begins, and changes of accepted jobs wait. */
 const STORE_RETRY_MS = 1000;
 
 /** Bytes of calls that may wait to be durable, besides the first one. */
 const ACCEPTING_MAX_BYTES = 67_108_864;
 
-/** Records read at the same time: results are kept in the store to stay out of memory. */
+/** Records read at the same time: results are kept in the store to save memory. */
 const READS_MAX = 32;
 
 /** Calls that may wait for their turn to read. */
 const WAITING_MAX = 10_000;
 
-/** What the keys of all jobs begin with. */
+/** Prefix of the keys of all jobs. */
 export const JOB_PREFIX = 'job/';
 
 /** Keys of the records of one job. */
@@ -28,14 +28,14 @@ export const jobKeys = {
   events: (uuid: string) => `events/${uuid}`,
 };
 
-/** The record of a job, with changes to come. */
+/** The record of a job, with pending changes. */
 export function encodeJob(job: NfpStoredJob, changes: Partial<NfpStoredJob> = {}): Uint8Array {
   const { replyTo, ...fields } = { ...fieldsOf(job), ...changes };
   const client = replyTo === undefined ? null : latin1(replyTo);
   return new TextEncoder().encode(JSON.stringify({ v: 1, client, ...fields }));
 }
 
-/** The job in a record; `undefined` when the record is none of ours. */
+/** The job in a record; `undefined` if the record is not ours. */
 export function decodeJob(record: Uint8Array): NfpStoredJob | undefined {
   try {
     const value = JSON.parse(new TextDecoder().decode(record)) as { v?: unknown; client: string | null } & NfpStoredJob;
@@ -55,22 +55,22 @@ function fieldsOf(job: NfpStoredJob): NfpStoredJob {
 
 /** One change of one job. */
 export interface Write {
-  /** `mark` changes the record alone; the job stays where it is. */
+  /** `mark` changes only the record; the job keeps its state. */
   readonly kind: NonNullable<NfpJob['change']> | 'mark';
   readonly job: NfpJob;
   readonly puts?: NonNullable<RecordBatch['puts']>;
   readonly removes?: readonly string[];
   /** The call that is answered when the change is durable. */
   readonly call?: NfpIncomingCall | undefined;
-  /** `accept`: what runs when it is durable. Absent, the job waits. */
+  /** `accept`: what to run when it is durable. If absent, the job waits. */
   readonly body?: NfpCallBody | undefined;
   /** `finish`: how. */
   readonly state?: NfpFinalState | undefined;
 }
 
 /**
- * Changes of jobs on their way to the store, many in one commit. One commit is under way while the next one gathers, so changes of one job
- * take effect in the order they were made. What follows when they are durable is settlement.ts.
+ * Changes of jobs on their way to the store, many per commit. One commit is pending while the next one is collected, so changes of one job take
+ * effect in order. settlement.ts handles what follows when they are durable.
  */
 export class JobWrites {
   readonly #out: NfpOutput;
@@ -85,27 +85,27 @@ export class JobWrites {
     this.#out = out;
   }
 
-  /** Jobs that will be in the queue when they are durable. */
+  /** Jobs that will be queued when they are durable. */
   get joining(): number {
     return this.#joining;
   }
 
-  /** When the store is tried again; `Infinity` when it has not failed. */
+  /** When to retry the store; `Infinity` if it has not failed. */
   get deadline(): number {
     return this.#stalledUntil > -Infinity ? this.#stalledUntil : Infinity;
   }
 
-  /** Until when nothing is written; long past when the store has not failed. */
+  /** Until when nothing is written; in the past if the store has not failed. */
   get stalledUntil(): number {
     return this.#stalledUntil;
   }
 
-  /** True when nothing is on its way. */
+  /** True if nothing is pending. */
   get isIdle(): boolean {
     return this.#gathering.length === 0 && this.#underWay.length === 0;
   }
 
-  /** True while the store is left alone because it has failed. */
+  /** True while the store is not used because it has failed. */
   get isStalled(): boolean {
     return this.#stalledUntil > this.#out.now;
   }
@@ -126,7 +126,7 @@ export class JobWrites {
     this.#change({ kind: 'accept', job, puts, call, body });
   }
 
-  /** The wait of an `accept` is over, either way. */
+  /** An `accept` has ended, either way. */
   accepted(job: NfpJob, call: NfpIncomingCall): void {
     this.#acceptingBytes -= bytesOf(call);
     if (job.run === undefined) this.#joining--;
@@ -159,7 +159,7 @@ export class JobWrites {
     this.#change({ kind: 'remove', job, removes, call });
   }
 
-  /** Writes what has gathered, unless a commit is under way or the store has just failed. */
+  /** Writes the collected changes, unless a commit is pending or the store has just failed. */
   flush(): void {
     if (this.isStalled || this.#underWay.length > 0 || this.#gathering.length === 0) return;
     this.#underWay = this.#gathering;
@@ -174,7 +174,7 @@ export class JobWrites {
     this.#out.push({ kind: 'commit', commit: ++this.#commit, batch });
   }
 
-  /** The changes of the commit that has ended, either way; none when it is not the one under way. */
+  /** The changes of the commit that has ended, either way; none if it is not the pending one. */
   settle(commit: number): readonly Write[] {
     return commit === this.#commit ? this.#underWay.splice(0) : [];
   }
@@ -185,12 +185,12 @@ export class JobWrites {
     this.#gathering = [...writes, ...this.#gathering];
   }
 
-  /** Trusts the store again after a while. */
+  /** Uses the store again after a while. */
   recover(): void {
     if (!this.isStalled) this.#stalledUntil = -Infinity;
   }
 
-  /** Gives up waiting for a store that has failed, which might be for ever. Returns what will not be written. */
+  /** Stops waiting for a store that has failed, which might take for ever. Returns what will not be written. */
   abandon(): Write[] {
     if (this.#stalledUntil === -Infinity) return [];
     this.#stalledUntil = -Infinity;
@@ -208,7 +208,7 @@ export class JobWrites {
   }
 }
 
-/** Answers that wait for a record to be read from the store: a few at a time, because results may be large. */
+/** Answers waiting for a record to be read from the store: a few at a time, because results may be large. */
 export class ResultReads {
   readonly #out: NfpOutput;
   readonly #waiting: { readonly call: NfpIncomingCall; readonly key: string }[] = [];
@@ -225,7 +225,7 @@ export class ResultReads {
     return this.#underWay.size === 0 && this.#taken === this.#waiting.length;
   }
 
-  /** A call wants this record. False when too many wait. */
+  /** A call wants this record. False if too many wait. */
   ask(call: NfpIncomingCall, key: string): boolean {
     if (this.#waiting.length - this.#taken >= WAITING_MAX) return false;
     this.#waiting.push({ call, key });
@@ -238,7 +238,7 @@ export class ResultReads {
       const next = this.#waiting[this.#taken];
       if (next === undefined) return;
       this.#taken++;
-      // Cheap on average: at least as many are taken out as are moved.
+      // Cheap on average: at least as many are removed as are moved.
       if (this.#taken * 2 >= this.#waiting.length) {
         this.#waiting.splice(0, this.#taken);
         this.#taken = 0;

@@ -247,7 +247,7 @@ describe('a job', () => {
       .post('u1')
       .done('u1', JSON.stringify('x'.repeat(70_000)));
     expect(rig.result('u1')?.['errors']).toEqual([
-      expect.stringMatching(/^result of 7\d{4} bytes: allowed are 64512$/),
+      expect.stringMatching(/^result of 7\d{4} bytes: the limit is 64512$/),
     ]);
   });
 

@@ -27,8 +27,8 @@ import { NfpJobs, Slots } from './state.js';
 const check = checksOf('NfpWorkerSession');
 
 /**
- * One connection and all jobs of a worker as a deterministic machine. A job is accepted when it is durable, and finished when
- * its result is; the connection may come and go meanwhile.
+ * One connection and all jobs of a worker as a deterministic state machine. A job is accepted when it is durable, and finished when its result
+ * is; the connection may come and go meanwhile.
  */
 export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect> {
   readonly #options: NfpWorkerSessionOptions;
@@ -83,12 +83,12 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     );
   }
 
-  /** Sizes now; the cost does not depend on them. */
+  /** Current sizes, in constant time. */
   counters(): NfpWorkerCounters {
     return { jobs: this.#jobs.counts, running: this.#slots.running.size };
   }
 
-  /** Jobs as they are now, for listings. Not to be changed. */
+  /** Current jobs, for listings. Do not modify. */
   get jobs(): Pick<NfpJobs, 'get' | 'values'> {
     return this.#jobs;
   }
@@ -169,7 +169,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     }
   }
 
-  /** What follows from any event: free slots are filled, changes written, records read, and a worker with nothing left to do ends. */
+  /** What follows any event: free slots are filled, changes written, records read, and a worker with nothing left to do ends. */
   #proceed(): void {
     if (this.#phase !== 'on') return;
     if (this.#restart.takeRenewal(this.#slots.taken === 0)) this.#out.push({ kind: 'restart' });
@@ -181,7 +181,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     if (!this.#lifecycle.isStaying && isIdle) this.#end();
   }
 
-  /** Every command is legal while the conversation is open, and a sign of life. What a call about a job means is legality.ts. */
+  /** Every command is legal while the conversation is open, and a sign of life. legality.ts says what a call about a job means. */
   #onMessage(command: NfpToWorker): void {
     if (command.kind === 'malformed') {
       this.#out.report({ code: 'message-dropped', reason: command.reason });

@@ -1,10 +1,10 @@
-/** What an NFP worker remembers of its jobs: each one, all of them by uuid, the queue of waiting ones, and the slots tasks run in. */
+/** The state of an NFP worker's jobs: each one, all of them by uuid, the queue of waiting ones, and the slots of running ones. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { HeapDeadline } from '@proj/heartbeat';
 import type { NfpInputRequest } from './jobs/bodies.js';
 import type { NfpIncomingCall, NfpJobState, NfpReplyTo, NfpStoredJob } from './events.js';
 
-/** A job in memory. Its {@link state} is what the store has; a change on its way there is its {@link change}. */
+/** A job in memory. Its {@link state} is what the store has; a change being stored is its {@link change}. */
 export class NfpJob implements NfpStoredJob {
   readonly uuid: string;
   readonly seq: number;
@@ -18,12 +18,12 @@ export class NfpJob implements NfpStoredJob {
   readonly receivedAt: number;
   startedAt: number;
   endedAt: number;
-  /** The change on its way to the store. What asks for another one meanwhile waits in {@link parked}. */
+  /** The change being stored. Calls that need another one meanwhile wait in {@link parked}. */
   change: 'accept' | 'start' | 'finish' | 'remove' | undefined;
   parked: NfpIncomingCall[] | undefined;
   /** Number of the run, from the decision to start it until its task has ended. */
   run: number | undefined;
-  /** The question that waits for an answer. */
+  /** The unanswered question. */
   input: NfpInputRequest | undefined;
   inputDue: HeapDeadline<NfpJob> | undefined;
   /** The last events of the run, as JSON. */
@@ -49,7 +49,7 @@ export class NfpJob implements NfpStoredJob {
     this.endedAt = stored.endedAt;
   }
 
-  /** What GET is told. */
+  /** The answer to GET. */
   get shownState(): NfpJobState {
     return this.state === 'STARTED' && this.input !== undefined ? 'WAITING_CLIENT_INPUT' : this.state;
   }
@@ -60,7 +60,7 @@ export class NfpJob implements NfpStoredJob {
   }
 }
 
-/** All jobs. Looking up, queueing, leaving the queue and expiring cost the same however many there are. */
+/** All jobs. Looking up, queueing, leaving the queue and expiring take constant time. */
 export class NfpJobs {
   readonly #byUuid = new Map<string, NfpJob>();
   readonly #finished: DeadlineList<NfpJob>;
@@ -81,7 +81,7 @@ export class NfpJobs {
     this.#finished = new DeadlineList(ttlMs);
   }
 
-  /** Jobs by state, as a copy. Those about to be accepted count as pending. */
+  /** A copy of the number of jobs by state. Those about to be accepted count as pending. */
   get counts(): Record<NfpStoredJob['state'], number> {
     return { ...this.#counts };
   }
@@ -101,12 +101,12 @@ export class NfpJobs {
     return this.#waiting;
   }
 
-  /** Finished jobs that are kept. */
+  /** Number of finished jobs kept. */
   get finished(): number {
     return this.#finished.size;
   }
 
-  /** When the oldest finished job is to leave. */
+  /** When the oldest finished job expires. */
   get deadline(): number {
     return this.#finished.deadline;
   }
@@ -152,14 +152,14 @@ export class NfpJobs {
     this.#waiting++;
   }
 
-  /** Takes out the job that has waited longest. */
+  /** Removes the job that has waited longest. */
   dequeue(): NfpJob | undefined {
     const job = this.#first;
     if (job !== undefined) this.unqueue(job);
     return job;
   }
 
-  /** Takes a job out of the queue, wherever it stands there. */
+  /** Removes a job from the queue, wherever it is. */
   unqueue(job: NfpJob): void {
     if (job.previous === undefined) this.#first = job.next;
     else job.previous.next = job.next;
@@ -179,12 +179,12 @@ export class NfpJobs {
     this.#finished.remove(job.expiry);
   }
 
-  /** The oldest finished job that is due, taken out of the order of expiry. */
+  /** Removes the oldest finished job that is due from the order of expiry. */
   takeDue(now: number): NfpJob | undefined {
     return this.#finished.takeDue(now);
   }
 
-  /** The oldest finished job, which stays. */
+  /** The oldest finished job, without removing it. */
   oldest(): NfpJob | undefined {
     for (const job of this.#finished.values()) return job;
     return undefined;
@@ -201,7 +201,7 @@ export class NfpJobs {
   }
 }
 
-/** Places for tasks. A job holds one from the decision to start it to the end of its task; its `run` is a number that is never used again. */
+/** Slots for tasks. A job holds one from the decision to start it to the end of its task; the number of its `run` is never reused. */
 export class Slots {
   readonly max: number;
   readonly #running = new Map<number, NfpJob>();
@@ -245,7 +245,7 @@ export class Slots {
     return run;
   }
 
-  /** The task has ended; returns its job, which keeps the slot, or `undefined` when there is no such run. */
+  /** The task has ended; returns its job, which keeps the slot, or `undefined` if there is no such run. */
   end(run: number): NfpJob | undefined {
     const job = this.#running.get(run);
     this.#running.delete(run);

@@ -1,4 +1,4 @@
-/** What a Paranoid Pirate worker session is told, what it wants done and what it reports. */
+/** Events, effects and notes of a Paranoid Pirate worker session. */
 import type { PppHeartbeat, PppMalformedReason, PppReady, PppReply, PppToWorker } from '@proj/frames/ppp';
 import type { RejectReason } from '@proj/transport';
 import type { WorkerEffect, WorkerEvent, WorkerNote } from '../../shared/events.js';
@@ -6,7 +6,7 @@ import type { WorkerEffect, WorkerEvent, WorkerNote } from '../../shared/events.
 /** What a worker sends. */
 export type PppFromWorker = PppReady | PppHeartbeat | PppReply;
 
-/** Events of a `PppWorkerSession`. `partial` changes nothing: PPP has one reply, into which the host joins the frames. */
+/** Events of a `PppWorkerSession`. `partial` has no effect: PPP has one reply, into which the host joins the frames. */
 export type PppWorkerEvent = WorkerEvent<PppToWorker>;
 
 /** Effects of a `PppWorkerSession`. */
@@ -15,16 +15,16 @@ export type PppWorkerEffect = WorkerEffect<PppFromWorker, PppWorkerNote>;
 /** Why a message was dropped: the decoder's reason or the port's. */
 export type PppWorkerDropReason = PppMalformedReason | RejectReason;
 
-/** Why a worker ended a conversation. 6/PPP has no word for that: the queue learns it by READY or by silence. */
+/** Why a worker ended a conversation. 6/PPP cannot express it: the queue learns it from READY or from silence. */
 export type PppWorkerLeaveReason =
   /** `drain()`, with nothing left to do. */
   | 'drained'
-  /** `drain()`, and the jobs took too long. */
+  /** `drain()`, but the jobs took too long. */
   | 'drain-timeout'
   /** `close()`. */
   | 'closed'
-  /** The handler gave no reply. READY on the same connection begins anew. */
+  /** The handler gave no reply. READY on the same connection starts a new conversation. */
   | 'handler-failed';
 
-/** A notice. Our queue gives what is dropped or discarded to another worker; the Guide's queue keeps no requests. */
+/** A note. Our queue gives dropped or discarded requests to another worker; the Guide's queue keeps no requests. */
 export type PppWorkerNote = WorkerNote<PppWorkerDropReason, PppWorkerLeaveReason>;

@@ -1,17 +1,17 @@
-/** Paranoid Pirate worker: which message of the queue is legal when (worker rules 5, 9 and 10). */
+/** Paranoid Pirate worker: which queue message is legal in which state (worker rules 5, 9 and 10). */
 import type { PppToWorker } from '@proj/frames/ppp';
 import type { Legality } from '@proj/transport/engine';
 
-/** What the connection is doing. `full`: a handler runs and no more requests may wait. `draining` wins over the others. */
+/** The state of the connection. `full`: a handler runs and no more requests may wait. `draining` wins over the others. */
 type State = 'closed' | 'idle' | 'busy' | 'full' | 'draining';
 
-/** What follows. */
+/** The verdicts. */
 type Verdict =
   /** It is legal: do it. */
   | 'accept'
   /** Count it; a request is not run. */
   | 'drop'
-  /** It belongs to a connection that is over. */
+  /** It belongs to a connection that has ended. */
   | 'ignore';
 
 /** Every message of an open connection is a sign of life (rule 5). */
@@ -23,7 +23,7 @@ export const LEGALITY: Legality<State, PppToWorker['kind'], Verdict> = {
   draining: { request: ['drop'], heartbeat: ['accept'], malformed: ['drop'] },
 };
 
-/** What the worker does by itself. */
+/** Transitions that the worker makes itself. */
 export const MOVES = [
   ['closed', 'READY sent', 'idle'],
   ['busy', 'last job ended', 'idle'],

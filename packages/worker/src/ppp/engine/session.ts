@@ -13,7 +13,7 @@ import { SessionOutput } from '../../shared/output.js';
 import type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerLeaveReason, PppWorkerNote } from './events.js';
 import { LEGALITY } from './legality.js';
 
-/** The Guide's queue takes a busy worker's heartbeat for readiness and keeps no requests: what it sends is taken, within bounds. */
+/** The Guide's queue takes a busy worker's heartbeat for readiness and keeps no requests: what it sends is accepted, within limits. */
 const QUEUE_MAX = 16;
 
 const READY: PppReady = { kind: 'ready' };
@@ -24,15 +24,15 @@ type EndReason = Exclude<PppWorkerLeaveReason, 'handler-failed'>;
 
 /** Settings of a {@link PppWorkerSession}; options.ts explains them. */
 export interface PppWorkerSessionOptions extends BrokerConnectionOptions {
-  /** How long a drain waits for the jobs in hand. Milliseconds. */
+  /** How long a drain waits for current jobs. Milliseconds. */
   readonly drainMs: number;
   /** The endpoints are ours, and the queue connects to them. Default false. */
   readonly binds?: boolean;
 }
 
 /**
- * A worker's connection as a deterministic machine. One connection and one handler at a time: after a loss the next connection opens
- * while a cancelled handler still runs, but a request waits until that handler has ended.
+ * A worker's connection as a deterministic state machine. One connection and one handler at a time: after a loss the next connection opens while
+ * a cancelled handler still runs, but a request waits until that handler has ended.
  */
 export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect> {
   readonly #drainMs: number;
@@ -148,7 +148,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     return this.#draining ? 'draining' : this.#slot.load;
   }
 
-  /** If it was a request, the queue would believe us busy with it for ever: only a new conversation frees it. */
+  /** If it was a request, the queue would consider us busy with it for ever: only a new conversation frees it. */
   #rejected(reason: RejectReason): void {
     this.#connection.heard(this.#out.now);
     this.#out.report({ code: 'message-dropped', reason });
@@ -158,7 +158,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   #run(job: Job<PppRequest> | undefined): void {
     if (job === undefined) return;
     const { addresses = [], content } = job.request;
-    // Also without a stack: content that would be read as something else goes behind an empty frame.
+    // Also without a stack: content that would be misread goes behind an empty frame.
     const envelope = { frames: addresses.length + 1, bytes: totalBytes(addresses) };
     this.#out.push({ kind: 'run', job: job.id, body: content, envelope });
   }
@@ -171,9 +171,8 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   }
 
   /**
-   * PPP has no error reply, and a worker that goes on sending heartbeats is never given up. READY begins a new conversation, in which the
-   * job of the old one is lost: our queue gives it to another worker. What waits here goes on waiting, for the Guide's queue has
-   * forgotten it.
+   * PPP has no error reply, and a worker that keeps sending heartbeats is never given up. READY begins a new conversation, in which the old
+   * one's job is lost: our queue gives it to another worker. Waiting requests keep waiting, because the Guide's queue has forgotten them.
    */
   #failed(id: number): void {
     if (this.#slot.finish(id) !== undefined && !this.#draining) {
@@ -189,7 +188,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     if (this.#draining && !this.#slot.isBusy) this.#leave('drained');
   }
 
-  /** Nothing more may go out on that socket, except replies if the queue still believes in the conversation. */
+  /** Nothing more may be sent on that socket, except replies if the queue still believes in the conversation. */
   #lose(reason: LossReason): void {
     const { endpoint } = this.#connection;
     const wasDraining = this.#draining;
@@ -229,7 +228,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     this.#end();
   }
 
-  /** Forgets all that belongs to the conversation, except its deadlines. */
+  /** Forgets everything that belongs to the conversation, except its deadlines. */
   #leaveConversation(flush: boolean, reason: CancelReason): void {
     this.#out.close(flush);
     const job = this.#slot.abandon();

@@ -1,4 +1,7 @@
-/** NFP worker: what it says to clients by way of the broker: answers to calls, events and streams of tasks, and their questions. Worker rule 9 of docs/protocols/nfp.md. */
+/**
+ * NFP worker: what it sends to clients through the broker: answers to calls, events and streams of tasks, and their questions. Worker rule 9 of
+ * docs/protocols/nfp.md.
+ */
 import { fromLatin1 } from '@proj/frames';
 import { decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpBody } from '@proj/frames/nfp';
@@ -17,11 +20,11 @@ import type {
 } from '../events.js';
 import type { NfpJob } from '../state.js';
 
-/** Events kept with a result. */
+/** Number of events kept with a result. */
 const LOG_MAX = 100;
 const NO_EVENTS = fromLatin1('[]');
 
-/** Bytes of a message besides its body, at most: an address, a uuid and fixed frames. */
+/** Limit of the bytes of a message besides its body: an address, a uuid and fixed frames. */
 export const ENVELOPE_BYTES = 1024;
 
 /** Sends answers and events, or reports that there is no connection: clients ask again. */
@@ -55,19 +58,19 @@ export class Answers {
     this.#answer(addressOf(call), 'response', call.uuid, status, statusBody(this.#self, call.uuid, text, more));
   }
 
-  /** The job of a POST is not accepted. */
+  /** The job of a POST is rejected. */
   refuse(call: NfpIncomingCall, status: number, reason: NfpRefusalReason, error: string): void {
     this.#out.report({ code: 'job-refused', uuid: call.uuid, reason });
     this.fail(call, status, error);
   }
 
-  /** What the call wants is not done. */
+  /** The call's request is not fulfilled. */
   fail(call: NfpIncomingCall, status: number, error: string, command: NfpAnswer = 'response'): void {
     const body = statusBody(this.#self, call.uuid, 'FAILED', { errors: [error] });
     this.#answer(addressOf(call), command, call.uuid, status, body);
   }
 
-  /** The result of the job, as it was written. */
+  /** The result of the job, as stored. */
   result(call: NfpIncomingCall, result: Uint8Array): void {
     this.#answer(addressOf(call), 'response', call.uuid, 200, [result]);
   }
@@ -80,7 +83,7 @@ export class Answers {
   /** The kept events of a job, as a JSON array; absent if it had none. */
   events(call: NfpIncomingCall, list: Uint8Array = NO_EVENTS): void {
     const max = this.#options.maxMessageBytes - ENVELOPE_BYTES;
-    if (list.length > max) this.fail(call, 500, `events of ${list.length} bytes: allowed are ${max}`, 'mmi');
+    if (list.length > max) this.fail(call, 500, `events of ${list.length} bytes: the limit is ${max}`, 'mmi');
     else this.#answer(addressOf(call), 'mmi', call.uuid, 200, [list]);
   }
 
@@ -126,12 +129,12 @@ export class Inputs {
     this.#out = out;
   }
 
-  /** When the next question has waited too long. */
+  /** When the next question times out. */
   get deadline(): number {
     return this.#due.deadline;
   }
 
-  /** Does nothing while another question of the job is open. */
+  /** No effect while another question of the job is open. */
   ask(job: NfpJob, asked: NfpQuestion): void {
     if (job.input !== undefined) return;
     const { id, question, metadata, timeoutMs } = asked;
@@ -143,7 +146,7 @@ export class Inputs {
     this.#answers.event(job, { type: 'input_request', message: question, ...about, timeout });
   }
 
-  /** Takes the body of a PUT for the answer to the job's open question. False when it is something else. */
+  /** Takes the body of a PUT as the answer to the job's open question. False if it is something else. */
   answer(job: NfpJob, body: NfpBody): boolean {
     const outcome = job.input === undefined ? undefined : readInput(body, job.input.id);
     if (outcome !== undefined) this.#settle(job, outcome);
@@ -156,7 +159,7 @@ export class Inputs {
     if (job.inputDue !== undefined) this.#due.remove(job.inputDue);
   }
 
-  /** Ends the questions that nobody has answered in time. */
+  /** Ends the questions that timed out. */
   expire(): void {
     const { now } = this.#out;
     for (let job = this.#due.takeDue(now); job !== undefined; job = this.#due.takeDue(now))
@@ -173,12 +176,12 @@ export class Inputs {
   }
 }
 
-/** Where the answer to a call goes. */
+/** The address of the answer to a call. */
 export function addressOf(call: NfpIncomingCall): NfpReplyTo {
   return call.kind === 'worker-call' ? call.client : undefined;
 }
 
-/** The answer to the question of this id in the body of a PUT; `undefined` when it is something else. */
+/** The answer to the question with this id in the body of a PUT; `undefined` if it is something else. */
 function readInput(body: NfpBody, id: string): NfpInputOutcome | undefined {
   const value = decodeNfpJson(body);
   if (typeof value !== 'object' || value === null || !('input_id' in value) || value.input_id !== id) return undefined;

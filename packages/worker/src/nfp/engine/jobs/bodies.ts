@@ -1,4 +1,4 @@
-/** The bodies that an NFP worker sends: JSON in one frame, keys and spellings as NORFAB writes them. Section 2 of docs/protocols/nfp.md. */
+/** The bodies that an NFP worker sends: JSON in one frame, with NORFAB's keys and spellings. Section 2 of docs/protocols/nfp.md. */
 import { cTime, encodeNfpJson, eventTime } from '@proj/frames/nfp';
 
 /** The worker that sends a body. */
@@ -7,7 +7,7 @@ export interface NfpSpeaker {
   readonly service: string;
 }
 
-/** A question to a client, as it stands in an event. */
+/** A question to a client, as part of an event. */
 export interface NfpInputRequest {
   readonly id: string;
   readonly question: string;
@@ -17,7 +17,7 @@ export interface NfpInputRequest {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What an event says besides its sender. */
+/** The content of an event besides its sender. */
 export interface NfpEventText {
   readonly uuid: string;
   readonly task: string;
@@ -42,7 +42,7 @@ export interface NfpOutcome {
   /** The result as JSON text. */
   readonly result: string;
   readonly errors: readonly string[];
-  /** Wall clock, in milliseconds since 1970; 0 when it never started. */
+  /** Wall clock, in milliseconds since 1970; 0 if it never started. */
   readonly startedAt: number;
   readonly endedAt: number;
 }

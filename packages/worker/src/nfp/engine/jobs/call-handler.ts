@@ -1,4 +1,4 @@
-/** NFP worker: calls about jobs, as the broker brings them, and results read from the store. Worker rules 4 to 8 and 10 of docs/protocols/nfp.md. */
+/** NFP worker: calls about jobs, and results read from the store. Worker rules 4 to 8 and 10 of docs/protocols/nfp.md. */
 import { totalBytes } from '@proj/frames';
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody } from '@proj/frames/nfp';
@@ -12,15 +12,15 @@ import type { ResultReads } from '../records.js';
 import type { Retention } from './settlement.js';
 import type { NfpJob } from '../state.js';
 
-/** Calls about a job that may wait for a change of it to be durable; bytes of all that wait, besides the first. */
+/** Limits of calls waiting for a change of their job to be durable, and of the bytes of all waiting calls besides the first. */
 const PARKED_MAX = 16;
 const PARKED_MAX_BYTES = 67_108_864;
 
-/** Seconds that a client waits unless it says otherwise, and the most that is believed: a day more than ten years. */
+/** Seconds that a client waits unless it says otherwise, and the maximum that is accepted: a day more than ten years. */
 const TIMEOUT_S = 60;
 const TIMEOUT_MAX_S = 315_446_400;
 
-/** What a {@link CallHandler} works with. */
+/** The parts that a {@link CallHandler} uses. */
 export interface CallHandlerParts extends Pick<
   LifecycleParts,
   'options' | 'out' | 'answers' | 'inputs' | 'jobs' | 'writes'
@@ -33,7 +33,7 @@ export interface CallHandlerParts extends Pick<
   readonly digest: (text: string) => string;
 }
 
-/** Answers each call, at once or when what it asks for is durable. */
+/** Answers each call, at once or when its request is durable. */
 export class CallHandler {
   readonly #parts: CallHandlerParts;
   #parkedBytes = 0;
@@ -42,7 +42,7 @@ export class CallHandler {
     this.#parts = parts;
   }
 
-  /** A call has come, or has waited long enough. */
+  /** A call has arrived, or has waited long enough. */
   take(call: NfpIncomingCall): void {
     const { answers, inputs, jobs, management, out, reads, retention } = this.#parts;
     if (call.command === 'mmi') {
@@ -92,7 +92,7 @@ export class CallHandler {
     }
   }
 
-  /** Takes up the calls that waited for a change of the job. */
+  /** Resumes the calls that waited for a change of the job. */
   unpark(job: NfpJob): void {
     const calls = job.parked ?? [];
     job.parked = undefined;
@@ -123,7 +123,7 @@ export class CallHandler {
     else this.#accept(call, body, digest(text));
   }
 
-  /** The client did not hear the first answer; or it chose its uuid badly. */
+  /** The client did not get the first answer; or it chose its uuid badly. */
   #repeat(job: NfpJob, call: NfpIncomingCall, digest: string): void {
     const { out, answers } = this.#parts;
     if (job.digest !== digest) {
@@ -149,7 +149,7 @@ export class CallHandler {
     }
   }
 
-  /** Tells the task to stop, and marks the job, so that a crash meanwhile does not run it again. */
+  /** Tells the task to stop, and marks the job so that it does not run again after a crash. */
   #abort(job: NfpJob, call: NfpIncomingCall): void {
     const { out, answers, writes } = this.#parts;
     if (job.cancelling) {
@@ -162,7 +162,7 @@ export class CallHandler {
   }
 }
 
-/** The call in a body of one frame, or what is wrong with it, for people. Never throws. */
+/** The call in a body of one frame, or a description of what is wrong. Never throws. */
 export function readCall(body: NfpBody, maxBytes: number): NfpCallBody | string {
   const value = decodeNfpJson(body, maxBytes);
   if (!isObject(value)) return 'body is not a JSON object, or too large a one';
@@ -175,7 +175,7 @@ export function readCall(body: NfpBody, maxBytes: number): NfpCallBody | string 
   return { task, args, kwargs, timeoutMs, ...(trace === undefined ? {} : { trace }) };
 }
 
-/** One text for all bodies that ask for the same: keys in order, no blanks, no timeout. `undefined` when nested too deeply to be written. */
+/** One text for all bodies with the same meaning: keys in order, no blanks, no timeout. `undefined` if nested too deeply to be written. */
 function canonicalCall({ task, args, kwargs }: NfpCallBody): string | undefined {
   try {
     return JSON.stringify({ args, kwargs, task }, (_key, value: unknown) => (isObject(value) ? inOrder(value) : value));

@@ -1,4 +1,7 @@
-/** NFP worker: a job from its acceptance to its result, and what becomes of jobs that were here before. Worker rules 4 to 9 and 12 of docs/protocols/nfp.md. */
+/**
+ * NFP worker: a job from its acceptance to its result, and what happens to jobs of an earlier start. Worker rules 4 to 9 and 12 of
+ * docs/protocols/nfp.md.
+ */
 import { addressOf, ENVELOPE_BYTES } from './answers.js';
 import type { Answers, Inputs } from './answers.js';
 import { FINAL_STATUS, resultBody } from './bodies.js';
@@ -17,7 +20,7 @@ import { NfpJob } from '../state.js';
 import type { NfpJobs, Slots } from '../state.js';
 import type { JobWrites } from '../records.js';
 
-/** What a {@link Lifecycle} works with. */
+/** The parts that a {@link Lifecycle} uses. */
 export interface LifecycleParts {
   readonly options: NfpWorkerSessionOptions;
   readonly out: NfpOutput;
@@ -31,7 +34,7 @@ export interface LifecycleParts {
   readonly wallMs: () => number;
 }
 
-/** Takes jobs from one state to the next by way of the store; what follows when a change is durable is settlement.ts. */
+/** Moves jobs from state to state through the store; settlement.ts handles what follows when a change is durable. */
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   #leaving: 'no' | 'draining' | NfpWorkerLeaveReason = 'no';
@@ -42,12 +45,12 @@ export class Lifecycle {
     this.#parts = parts;
   }
 
-  /** False while the worker leaves: nothing is accepted, nothing begins. */
+  /** False while the worker leaves: no job is accepted or started. */
   get isStaying(): boolean {
     return this.#leaving === 'no';
   }
 
-  /** Tasks are told to stop, and the conversation is over. */
+  /** Tasks are told to stop, and the conversation has ended. */
   get isGone(): boolean {
     return this.#leaving !== 'no' && this.#leaving !== 'draining';
   }
@@ -57,7 +60,7 @@ export class Lifecycle {
     this.#leaving = how;
   }
 
-  /** Jobs of an earlier start: finished ones are kept, the others go on in the order they were accepted. */
+  /** Jobs of an earlier start: finished ones are kept, the others continue in the order of acceptance. */
   recover(stored: readonly NfpStoredJob[]): void {
     const { out, jobs, wallMs } = this.#parts;
     const wallNow = wallMs();
@@ -106,7 +109,7 @@ export class Lifecycle {
     }
   }
 
-  /** The start of a job with a slot is durable. `call`: `undefined`, the store has it. */
+  /** The start of a job with a slot is durable. `call`: `undefined` if it is only in the store. */
   begin(job: NfpJob, call: NfpCallBody | undefined): void {
     const { jobs, slots, out, answers } = this.#parts;
     jobs.setState(job, 'STARTED');
@@ -138,7 +141,7 @@ export class Lifecycle {
     }
   }
 
-  /** A job has its result, as JSON text; one that no message could carry makes it fail. `call` is answered when it is durable. */
+  /** A job has its result, as JSON text; if no message could carry it, the job fails. `call` is answered when it is durable. */
   finish(job: NfpJob, state: NfpFinalState, result: string, errors: readonly string[], call?: NfpIncomingCall): void {
     const { options, writes, wallMs } = this.#parts;
     const { uuid, task, startedAt } = job;
@@ -147,7 +150,7 @@ export class Lifecycle {
     const body = resultBody({ name: options.name, service: options.service }, outcome);
     const max = options.maxMessageBytes - ENVELOPE_BYTES;
     if (body.length > max && result !== 'null') {
-      this.finish(job, 'FAILED', 'null', [`result of ${body.length} bytes: allowed are ${max}`]);
+      this.finish(job, 'FAILED', 'null', [`result of ${body.length} bytes: the limit is ${max}`]);
       return;
     }
     job.endedAt = endedAt;
@@ -163,7 +166,7 @@ export class Lifecycle {
     }
   }
 
-  /** A restart has stopped it: it runs again as after a crash, but before all that wait. */
+  /** A restart has stopped it: it runs again as after a crash, but before all waiting ones. */
   #again(job: NfpJob): void {
     this.#interrupt(job);
     if (this.#mayNotRun(job)) this.finish(job, 'FAILED', 'null', ['interrupted']);
@@ -188,7 +191,7 @@ export class Lifecycle {
     }
   }
 
-  /** Its record stays as it is, and the next start treats it as after a crash. */
+  /** Its record stays unchanged, and the next start treats it as after a crash. */
   #interrupt(job: NfpJob): void {
     this.#parts.slots.free(job);
     this.#parts.out.report({ code: 'job-interrupted', uuid: job.uuid, task: job.task });

@@ -195,7 +195,7 @@ describe('rule 17: a chunk of a job', () => {
   it.each([
     [404, { worker: 'f1', uuid: 'j1', status: 'JOB NOT FOUND' }, 'f1: status 404'],
     [200, result('f1', { failed: true, errors: ['gone'] }), 'f1: gone'],
-    [200, result('f1', {}), 'f1: ended before the chunk came'],
+    [200, result('f1', {}), 'f1: ended before the chunk arrived'],
   ])('is refused when its worker answers %i', (status, body, error) => {
     const rig = new JobSessionRig()
       .start()

@@ -1,23 +1,26 @@
-/** NFP worker: what it asks services of the broker, and workers of other services, on the connection its own jobs come on. Worker rule 17 of docs/protocols/nfp.md. */
+/**
+ * NFP worker: its questions to the broker's services and to workers of other services, on the connection of its own jobs. Worker rule 17 of
+ * docs/protocols/nfp.md.
+ */
 import { decodeNfpDispatch, decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientAnswer } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { BrokerConversation } from '../connection.js';
 import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, NfpOutput } from '../events.js';
 
-/** Questions without an answer; more are refused. */
+/** Limit of questions without an answer; more are rejected. */
 const OPEN_MAX = 1000;
 
-/** Pause before a broker that was too busy is asked again, and the time between two questions to workers about their progress. */
+/** Pause before a busy broker is asked again, and between two questions to workers about their progress. */
 const BUSY_MS = 500;
 const POLL_MS = 500;
 
-/** Longest result that is read, in bytes. */
+/** Longest result to read, in bytes. */
 const RESULT_MAX_BYTES = 1_048_576;
 
 const FINAL: ReadonlySet<number> = new Set([400, 408]);
 
-/** What an EVENT says when there is a result. */
+/** The EVENT statuses that mean there is a result. */
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 const OK = 200;
@@ -30,18 +33,18 @@ interface Question extends NfpBrokerQuestion {
   readonly due: HeapDeadline<string>;
   /** Only for a job. */
   readonly asked: AskedJob | undefined;
-  /** The conversation it was asked in; 0 when it must be asked again. */
+  /** The conversation it was asked in; 0 if it must be asked again. */
   askedIn: number;
 }
 
-/** Asks each question once per conversation until it is answered or its time is over. Questions change nothing. */
+/** Sends each question once per conversation until it is answered or its time is over. Questions change nothing. */
 export class BrokerQuestions {
   readonly #options: NfpWorkerSessionOptions;
   readonly #connection: BrokerConversation;
   readonly #out: NfpOutput;
   readonly #open = new Map<string, Question>();
   readonly #due = new DeadlineHeap<string>();
-  /** Services that jobs went to: their workers send more than is waited for. */
+  /** Services that jobs went to: their workers send more than is needed. */
   readonly #services = new Set<string>();
   #conversation = 0;
   #againAt = Infinity;
@@ -54,7 +57,7 @@ export class BrokerQuestions {
     this.#out = out;
   }
 
-  /** When a question has waited too long, or may be asked again. */
+  /** When a question times out, or may be asked again. */
   get deadline(): number {
     return Math.min(this.#due.deadline, this.#connection.isOpen ? Math.min(this.#againAt, this.#pollAt) : Infinity);
   }
@@ -82,7 +85,7 @@ export class BrokerQuestions {
     if (question?.asked !== undefined) this.#onTurn(question, question.asked.hear(answer));
     else if (question === undefined && this.#services.has(service)) return;
     else if (question === undefined || command !== 'response') {
-      // A broker answers MMI twice, by RESPONSE first.
+      // A broker answers MMI twice, first by RESPONSE.
       if (command !== 'mmi') this.#out.report({ code: 'message-dropped', reason: 'answer' });
     } else if (status === OK) this.#settle(question, { kind: 'answered', body });
     else if (status === BUSY) {
@@ -93,7 +96,7 @@ export class BrokerQuestions {
     }
   }
 
-  /** Asks what was not asked yet in the conversation under way. */
+  /** Sends the questions not yet sent in the current conversation. */
   proceed(): void {
     if (!this.#connection.isOpen) return;
     const { now } = this.#out;
@@ -111,7 +114,7 @@ export class BrokerQuestions {
     for (const question of this.#open.values()) if (question.askedIn !== this.#conversation) this.#send(question);
   }
 
-  /** Ends the questions that nobody has answered in time. */
+  /** Ends the questions that timed out. */
   expire(): void {
     const { now } = this.#out;
     for (let uuid = this.#due.takeDue(now); uuid !== undefined; uuid = this.#due.takeDue(now))
@@ -135,7 +138,7 @@ export class BrokerQuestions {
     else if (turn !== undefined) this.#settle(question, turn);
   }
 
-  /** Asks once more, after a while. */
+  /** Asks again, after a while. */
   #repeat(question: Question): void {
     question.askedIn = 0;
     this.#againAt = Math.min(this.#againAt, this.#out.now + BUSY_MS);
@@ -177,7 +180,7 @@ export class BrokerQuestions {
 /** What follows from an answer: the end, another POST after a while, a GET at once, or nothing. */
 type AskedJobTurn = NfpBrokerReply | 'repeat' | 'get' | undefined;
 
-/** Collects what each worker answers to a job that this worker has given, as a client, to workers of another service. */
+/** Collects each worker's answer to a job that this worker, as a client, gave to workers of another service. */
 class AskedJob {
   readonly #job: NfpAskedJob;
   readonly #failed = new Map<string, string>();
@@ -210,16 +213,16 @@ class AskedJob {
     for (const [name, result] of Object.entries(status === OK ? value : {})) {
       if (!isRecord(result) || typeof result['failed'] !== 'boolean') continue;
       if (result['failed']) this.#failed.set(name, errorsOf(result) || 'failed');
-      else if (this.#job.awaits === 'chunk') this.#failed.set(name, 'ended before the chunk came');
+      else if (this.#job.awaits === 'chunk') this.#failed.set(name, 'ended before the chunk arrived');
       else return { kind: 'result', worker: name, value: result['result'] };
     }
     return this.#end();
   }
 
-  /** A worker has no result yet, or none to come. */
+  /** A worker has no result yet, or will have none. */
   #onWord(worker: string, status: number, value: Readonly<Record<string, unknown>>): AskedJobTurn {
     const isPosted = this.#job.put === undefined;
-    // A broker that is spoken to in the one-byte form turns 404 into 400.
+    // A broker that gets the one-byte form turns 404 into 400.
     const isUnknown = status === UNKNOWN || value['status'] === 'JOB NOT FOUND';
     if (isPosted && (isUnknown || status === BUSY)) return 'repeat';
     if (isUnknown || FINAL.has(status)) this.#failed.set(worker, errorsOf(value) || `status ${status}`);

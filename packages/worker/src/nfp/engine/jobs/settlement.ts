@@ -1,11 +1,14 @@
-/** NFP worker: what follows when a change of a job is durable, or will not be; and how long results are kept. Worker rules 4, 8, 11 and 13 of docs/protocols/nfp.md. */
+/**
+ * NFP worker: what follows when a change of a job is durable, or has failed; and how long results are kept. Worker rules 4, 8, 11 and 13 of
+ * docs/protocols/nfp.md.
+ */
 import { FINAL_STATUS } from './bodies.js';
 import type { NfpFinalState, NfpIncomingCall, NfpOutput } from '../events.js';
 import type { Lifecycle, LifecycleParts } from './lifecycle.js';
 import type { NfpJob, NfpJobs } from '../state.js';
 import type { JobWrites, Write } from '../records.js';
 
-/** Finished jobs removed in one commit, and the time between two such commits. */
+/** Finished jobs removed per commit, and the time between two such commits. */
 const SWEEP_MAX = 1000;
 const SWEEP_EVERY_MS = 100;
 
@@ -17,7 +20,7 @@ export class Retention {
   readonly #out: NfpOutput;
   #sweepAfter = -Infinity;
 
-  /** `max`: results kept. */
+  /** `max`: number of results kept. */
   constructor(max: number, jobs: NfpJobs, writes: JobWrites, out: NfpOutput) {
     this.#max = max;
     this.#jobs = jobs;
@@ -25,7 +28,7 @@ export class Retention {
     this.#out = out;
   }
 
-  /** When the next result has reached its age, and the store takes changes. */
+  /** When the next result reaches its age, and the store accepts changes. */
   get deadline(): number {
     return Math.max(this.#jobs.deadline, this.#sweepAfter, this.#writes.stalledUntil);
   }
@@ -43,7 +46,7 @@ export class Retention {
     if (count > 0) this.#out.report({ code: 'results-removed', count });
   }
 
-  /** Removes results that have reached their age, a bounded number at a time. */
+  /** Removes results that have reached their age, a limited number at a time. */
   sweep(): void {
     const { now } = this.#out;
     if (this.#sweepAfter > now || this.#writes.isStalled) return;
@@ -59,15 +62,15 @@ export class Retention {
   }
 }
 
-/** What a {@link Settlement} works with. */
+/** The parts that a {@link Settlement} uses. */
 export interface SettlementParts extends Pick<LifecycleParts, 'out' | 'answers' | 'jobs' | 'slots' | 'writes'> {
   readonly retention: Retention;
   readonly lifecycle: Lifecycle;
-  /** The change that calls about the job waited for is over. */
+  /** The change that calls about the job waited for has ended. */
   readonly onSettled: (job: NfpJob) => void;
 }
 
-/** Ends each change, and answers whoever waited for it. */
+/** Completes each change, and answers the calls that waited for it. */
 export class Settlement {
   readonly #parts: SettlementParts;
 
@@ -80,7 +83,7 @@ export class Settlement {
     for (const write of this.#parts.writes.settle(commit)) this.#written(write);
   }
 
-  /** Nothing of it was kept. Jobs that were to be accepted or started are not; other changes have happened, and are written again. */
+  /** The commit failed completely. Jobs to be accepted or started are not; other changes have happened, and are written again. */
   failed(commit: number, message: string): void {
     const { writes, out, lifecycle } = this.#parts;
     const failed = writes.settle(commit);
@@ -95,7 +98,7 @@ export class Settlement {
     this.#giveUpAll(failed.filter(isNew));
   }
 
-  /** The worker is leaving: what waits for a store that has failed is given up. */
+  /** The worker is leaving: changes waiting for a failed store are given up. */
   abandon(): void {
     this.#giveUpAll(this.#parts.writes.abandon());
   }
@@ -148,12 +151,12 @@ export class Settlement {
     retention.trim();
   }
 
-  /** From the last to the first, so that jobs are back in the queue in their order. */
+  /** From last to first, so that jobs return to the queue in order. */
   #giveUpAll(writes: readonly Write[]): void {
     for (const write of [...writes].reverse()) this.#giveUp(write);
   }
 
-  /** A change that will not be written: a job that is lost by that runs again after the next start. */
+  /** A change that will not be written: a job lost by that runs again after the next start. */
   #giveUp({ kind, job, call }: Write): void {
     const { answers, jobs, slots, out, onSettled } = this.#parts;
     switch (kind) {
