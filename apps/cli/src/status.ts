@@ -1,11 +1,11 @@
 /**
  * `proj status`: the work of a program and who does it. Over HTTP, or as the protocol reports it: MMI, an admin port, a monitor socket.
  */
-import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, transportOption } from '@proj/appkit';
+import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, printable, transportOption } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
-import { printable, printableTable } from './http/cells.js';
+import { printableTable } from './http/cells.js';
 import { maybeProgramOptions } from './http/options.js';
 import { overview } from './http/overview.js';
 import { openProgram } from './http/program.js';

@@ -1,7 +1,8 @@
 /** The screen of `proj top`, its keys, and its output without a terminal. With a terminal: tests/interop/cli/top.test.ts. */
 import { stripVTControlCharacters } from 'node:util';
+import { printable } from '@proj/appkit';
 import { describe, expect, it } from 'vitest';
-import { cutTo, fit, printable, widthOf, wrap } from '../src/http/cells.js';
+import { cutTo, fit, widthOf, wrap } from '../src/http/cells.js';
 import { overview } from '../src/http/overview.js';
 import { keysOf } from '../src/top/keys.js';
 import { extentOf, Screen } from '../src/top/screen.js';

@@ -1,8 +1,7 @@
 /** A program in a few lines, followed by its tables: what `proj status --http` prints. Pure. */
-import { formatTable } from '@proj/appkit';
+import { formatTable, printable } from '@proj/appkit';
 import { bytes, count, duration, percent, rate, serverNow } from '@proj/dashboard/shared';
 import type { Model } from '@proj/dashboard/shared';
-import { printable } from './cells.js';
 import { TABLES } from './tables.js';
 
 /** Which program it is, and how long it has been running. */

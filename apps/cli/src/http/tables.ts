@@ -1,7 +1,7 @@
 /** The tables of a program, as shown by `proj status` and `proj top`: rows, sorting and search. Pure. */
+import { printable } from '@proj/appkit';
 import { ago, count, duration, failures, rate, searchRows, serverNow, sortRows } from '@proj/dashboard/shared';
 import type { Model, ScheduleRow, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
-import { printable } from './cells.js';
 
 /** How to choose the rows of a table. */
 export interface Choice {

@@ -1,6 +1,7 @@
 /** The screen of `proj top`: turns a model, a size and a view into lines. Pure. */
+import { printable } from '@proj/appkit';
 import type { Model } from '@proj/dashboard/shared';
-import { cutTo, fit, printable, widthOf, wrap } from '../http/cells.js';
+import { cutTo, fit, widthOf, wrap } from '../http/cells.js';
 import { faultLines, figuresOf, headline } from '../http/overview.js';
 import { TABLES } from '../http/tables.js';
 import type { Choice, LiveTable } from '../http/tables.js';
