@@ -246,6 +246,16 @@ describe('actions', () => {
     expect([(await purged('orders')).status, (await purged('other')).status]).toEqual([200, 409]);
   });
 
+  it('drain a service without workers as well, but none that is not there', async () => {
+    const { act } = await start({ token: TOKEN }, { actions: { drainService: () => 0 } });
+    const drained = async (name: string) => {
+      const { status, text } = await act({ action: 'drain-service', protocol: 'pzq', name });
+      return [status, (JSON.parse(text) as { text: string }).text];
+    };
+    expect(await drained('echo')).toEqual([200, '"echo" has no workers, so there is nothing to drain.']);
+    expect(await drained('nobody')).toEqual([409, 'There is no "nobody".']);
+  });
+
   it('leave a line also when they are none, or come from a foreign page', async () => {
     const audit: object[] = [];
     const { act } = await start({ token: TOKEN, onAudit: (record) => audit.push(record) });
