@@ -40,3 +40,4 @@ export { processTransport, transportOption, unansweredTransport } from './transp
 export { formatTable } from './table.js';
 export type { Column } from './table.js';
 export { traced } from './trace.js';
+export { WatchedRecords } from './watched-records.js';

@@ -95,7 +95,7 @@ describe('what can be read', () => {
     const { ask, observer } = await start({}, { fault: () => faults[0] });
     expect((await ask('/healthz')).status).toBe(200);
     expect((await ask('/readyz')).status).toBe(200);
-    faults.push({ code: 'DISK_FULL', text: 'no space' });
+    faults.push({ code: 'ENOSPC', text: 'no space' });
     observer.draining();
     const { status, text } = await ask('/readyz');
     expect([status, JSON.parse(text)]).toEqual([
@@ -104,7 +104,7 @@ describe('what can be read', () => {
         ready: false,
         reasons: [
           { server: 'process', reason: 'draining' },
-          { server: 'pzq', reason: 'DISK_FULL' },
+          { server: 'pzq', reason: 'ENOSPC' },
         ],
       },
     ]);
