@@ -7,10 +7,11 @@ import { ProjError } from '@proj/client';
 import * as z from 'zod';
 import { printableTable } from './http/cells.js';
 import { maybeProgramOptions } from './http/options.js';
-import { overview } from './http/overview.js';
+import { overviewOf } from './http/overview.js';
 import { openProgram } from './http/program.js';
 import { listServices, listWorkers } from './listings.js';
 import { printMonitor } from './monitor.js';
+import { linesOf } from './overview.js';
 import { askEmqpAdmin } from './protocols/emqp-admin.js';
 
 const CONNECT = {
@@ -78,7 +79,7 @@ export const status = defineCommand({
     if (http !== undefined) {
       const { notes: _, history, ...model } = await (await openProgram({ ...settings, http })).model(stop);
       if (json) print(JSON.stringify({ ...model, point: history.at(-1) }));
-      else for (const line of overview({ ...model, notes: [], history })) print(line);
+      else for (const line of linesOf(overviewOf({ ...model, notes: [], history }))) print(line);
       return 0;
     }
     switch (protocol) {
