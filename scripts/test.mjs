@@ -4,24 +4,17 @@
 //   --all --rest     only those
 //   --interop        peers in other languages; never cached
 //   --all --rest --interop    both at once, in less time than one after the other: each waits a lot
-//   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN; vitest's own
-//                    options work, such as -t TITLE. No gates
+//   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN, long ones as well; vitest's
+//                    own options work after it, such as -t TITLE. No gates
+//   --interop PATTERN ...     the same, only among the tests with peers in other languages
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { countReport, countTask, failuresOf } from './counts.mjs';
+import { filesWith, planOf } from './test-plan.mjs';
 
-const SHORT = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
-const TASKS = {
-  '': SHORT,
-  '--all': [...SHORT, 'long'],
-  '--all --rest': ['long'],
-  '--interop': ['interop'],
-  '--all --rest --interop': ['long', 'interop'],
-};
 const SUMMARIES = '.turbo/runs';
-const args = process.argv.slice(2);
 
 /** Runs a command in the foreground; signals go to it, its exit code comes back. */
 function run(command, ...rest) {
@@ -86,9 +79,20 @@ function fromRoot(arg) {
   return arg.includes('/') && existsSync(dirname(path)) ? path : arg;
 }
 
-async function runPattern() {
+/** The files below the folder that the patterns choose. */
+function filesIn(folder, patterns) {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path));
+  return filesWith(patterns, paths);
+}
+
+async function runPatterns({ patterns, options, folder }) {
+  const chosen = folder === undefined ? patterns : filesIn(folder, patterns);
+  if (folder !== undefined && chosen.length === 0)
+    return refuse(`no test file below ${folder} has ${patterns.join(' or ')} in its path`);
   // A simulation runs on the sources: whoever looks for a bug by its seed does not want to wait for builds.
-  const built = args[0].startsWith('simulation') ? 0 : await run('turbo', 'run', 'build', '--output-logs=errors-only');
+  const built = patterns[0]?.startsWith('simulation')
+    ? 0
+    : await run('turbo', 'run', 'build', '--output-logs=errors-only');
   if (built !== 0) return built;
   const report = join(tmpdir(), `proj-${process.pid}.json`);
   try {
@@ -98,13 +102,19 @@ async function runPattern() {
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
-      ...args.map(fromRoot),
+      ...chosen.map(fromRoot),
+      ...options,
     );
     const counted = readJson(report);
     return finish(counted === undefined ? [] : [countReport(counted)], code);
   } finally {
     rmSync(report, { force: true });
   }
+}
+
+function refuse(sentence) {
+  console.error(sentence);
+  return finish([], 1);
 }
 
 function finish(counts, code) {
@@ -114,5 +124,6 @@ function finish(counts, code) {
   return failed === 0 ? 0 : code || 1;
 }
 
-const tasks = TASKS[args.join(' ')];
-process.exitCode = tasks === undefined ? await runPattern() : await runTasks(tasks);
+const plan = planOf(process.argv.slice(2));
+if ('refused' in plan) process.exitCode = refuse(plan.refused);
+else process.exitCode = await ('tasks' in plan ? runTasks(plan.tasks) : runPatterns(plan));

@@ -1,12 +1,11 @@
 /** `proj dead`: messages that a durable queue gave up. */
-import { defineCommand, formatTable, onOff } from '@proj/appkit';
+import { defineCommand, formatTable, onOff, printable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import { ago, bytes, serverNow } from '@proj/dashboard/shared';
 import type { DeadLetterRow, Model } from '@proj/dashboard/shared';
 import * as z from 'zod';
 import { confirm } from './confirm.js';
-import { printable } from './http/cells.js';
 import { queueOptions } from './http/options.js';
 import { openProgram } from './http/program.js';
 import type { RemoteProgram } from './http/program.js';

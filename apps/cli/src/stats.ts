@@ -1,9 +1,8 @@
 /** `proj stats`: every counter and size of a program, for every protocol it serves. */
-import { defineCommand, formatTable, onOff } from '@proj/appkit';
+import { defineCommand, formatTable, onOff, printable } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { Model } from '@proj/dashboard/shared';
 import * as z from 'zod';
-import { printable } from './http/cells.js';
 import { programOptions } from './http/options.js';
 import { openProgram } from './http/program.js';
 

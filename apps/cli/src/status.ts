@@ -1,16 +1,17 @@
 /**
  * `proj status`: the work of a program and who does it. Over HTTP, or as the protocol reports it: MMI, an admin port, a monitor socket.
  */
-import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, transportOption } from '@proj/appkit';
+import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, printable, transportOption } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
-import { printable, printableTable } from './http/cells.js';
+import { printableTable } from './http/cells.js';
 import { maybeProgramOptions } from './http/options.js';
-import { overview } from './http/overview.js';
+import { overviewOf } from './http/overview.js';
 import { openProgram } from './http/program.js';
 import { listServices, listWorkers } from './listings.js';
 import { printMonitor } from './monitor.js';
+import { linesOf } from './overview.js';
 import { askEmqpAdmin } from './protocols/emqp-admin.js';
 
 const CONNECT = {
@@ -78,7 +79,7 @@ export const status = defineCommand({
     if (http !== undefined) {
       const { notes: _, history, ...model } = await (await openProgram({ ...settings, http })).model(stop);
       if (json) print(JSON.stringify({ ...model, point: history.at(-1) }));
-      else for (const line of overview({ ...model, notes: [], history })) print(line);
+      else for (const line of linesOf(overviewOf({ ...model, notes: [], history }))) print(line);
       return 0;
     }
     switch (protocol) {

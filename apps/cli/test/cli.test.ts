@@ -173,7 +173,7 @@ describe('proj services and proj workers', () => {
 
   it('lists services and workers as JSON', async () => {
     const services = JSON.parse((await proj(['services', '--json'])).stdout) as unknown[];
-    expect(services).toContainEqual({ name: 'sha256', version: '0.2', workers: 2, busy: 0, waiting: 0 });
+    expect(services).toContainEqual({ name: 'sha256', version: '0.2', workers: 2, busy: 0, waiting: 0, requests: 0 });
     const workers = JSON.parse((await proj(['workers', 'sha256', '--json'])).stdout) as unknown[];
     expect(workers).toHaveLength(2);
     expect(workers[0]).toMatchObject({ service: 'sha256', version: '0.2', busy: false });

@@ -25,6 +25,7 @@ const CASES: readonly (readonly [what: string, line: string, words: readonly str
   ['a command', 'proj serv', ['services']],
   ['an option', 'proj call --time', ['--timeout-ms']],
   ['an option after an endpoint', 'proj call --connect tcp://127.0.0.1:5555 --tim', ['--timeout-ms']],
+  ['the option of proj top for a Majordomo broker', 'proj top --conn', ['--connect']],
   ['a switch that is on by default', 'proj schedule --no-g', ['--no-guarantee']],
   ['the values of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
   ['the values of an option after =', 'proj call --protocol=p', ['ppp']],

@@ -218,6 +218,30 @@ describe('an action', () => {
   });
 });
 
+describe('a sentence of the program', () => {
+  const STEERS = 'Gone\x1b[2J\x9b2J\u202e.';
+  const HARMLESS = 'Gone\u00b7[2J\u00b72J\u00b7.';
+  const acts = [
+    (http: string) => run(purge, ['orders'], { http, tokenFile, yes: true }),
+    (http: string) => run(dead, ['return', '1'], { http, tokenFile }),
+    (http: string) => run(dead, ['discard', '1'], { http, tokenFile }),
+  ];
+
+  it('does not steer the terminal when something was done', async () => {
+    const http = await serve((_, response) => response.end(JSON.stringify({ ok: true, count: 1, text: STEERS })));
+    for (const act of acts) expect((await act(http)).lines).toEqual([HARMLESS]);
+  });
+
+  it.each([
+    [409, { ok: false, count: 0, text: STEERS }],
+    [403, { error: STEERS }],
+  ])('does not steer it when nothing was, with status %i', async (status, answer) => {
+    const http = await serve((_, response) => response.writeHead(status).end(JSON.stringify(answer)));
+    for (const act of acts)
+      await expect(act(http)).rejects.toMatchObject({ code: 'REJECTED', message: `${http}: ${HARMLESS}` });
+  });
+});
+
 describe('an address', () => {
   it.each<[string, RequestListener, string, string]>([
     ['with a page behind it', (_, response) => response.end('<html>'), 'PROTOCOL_REMOTE', 'is not a program'],

@@ -1,8 +1,11 @@
 /** The screen of `proj top`, its keys, and its output without a terminal. With a terminal: tests/interop/cli/top.test.ts. */
 import { stripVTControlCharacters } from 'node:util';
+import { printable } from '@proj/appkit';
 import { describe, expect, it } from 'vitest';
-import { cutTo, fit, printable, widthOf, wrap } from '../src/http/cells.js';
-import { overview } from '../src/http/overview.js';
+import { cutTo, fit, widthOf, wrap } from '../src/http/cells.js';
+import { overviewOf } from '../src/http/overview.js';
+import { linesOf } from '../src/overview.js';
+import type { Overview } from '../src/overview.js';
 import { keysOf } from '../src/top/keys.js';
 import { extentOf, Screen } from '../src/top/screen.js';
 import { press, START } from '../src/top/state.js';
@@ -13,13 +16,14 @@ import { smallModel } from './model.js';
 
 const SIZE = { columns: 100, rows: 14 };
 const model = smallModel();
+const overview = overviewOf(model);
 
 /** The view after these keys. */
-function after(typed: string, size = SIZE, shown = model): View {
+function after(typed: string, size = SIZE, shown: Overview = overview): View {
   return keysOf(typed).reduce((view, key) => press(view, key, extentOf(shown, size, view)) ?? view, START);
 }
 
-const draw = (view: View, size = SIZE, shown = model) =>
+const draw = (view: View, size = SIZE, shown: Overview = overview) =>
   new Screen(true).draw(shown, size, view).map(stripVTControlCharacters);
 
 const RIGHT = '\x1b[C';
@@ -98,7 +102,7 @@ describe('the screen', () => {
         return [`mdp/${name}`, { ...model.services['mdp/echo']!, name, rate: 10_000 - index }];
       }),
     );
-    const many = { ...model, services, faults: {} };
+    const many = overviewOf({ ...model, services, faults: {} });
     const view = after(END + DOWN, SIZE, many);
     const lines = draw(view, SIZE, many);
     expect(lines.at(-2)).toMatch(/^s9999 /);
@@ -109,7 +113,7 @@ describe('the screen', () => {
   it('uses a third of the screen for faults', () => {
     const [fault] = Object.values(model.faults);
     const faults = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`f${index}`, fault!]));
-    const lines = draw(START, SIZE, { ...model, faults });
+    const lines = draw(START, SIZE, overviewOf({ ...model, faults }));
     expect(lines.filter((line) => line.startsWith('!'))).toHaveLength(3);
     expect(lines[5]).toBe('! 9 faults in all');
   });
@@ -123,14 +127,14 @@ describe('the screen', () => {
   it('prints nothing that controls the terminal', () => {
     const name = 'evil\x1b[2J\r\n\u202ename';
     const services = { 'mdp/evil': { ...model.services['mdp/echo']!, name } };
-    const lines = new Screen(false).draw({ ...model, services }, SIZE, START);
+    const lines = new Screen(false).draw(overviewOf({ ...model, services }), SIZE, START);
     expect(lines[6]).toMatch(/^evil\u00b7\[2J\u00b7\u00b7\u00b7name +mdp/);
   });
 
   it('has no colours if they are not wanted', () => {
-    const lines = new Screen(false).draw(model, SIZE, START);
+    const lines = new Screen(false).draw(overview, SIZE, START);
     expect(lines[2]).toMatch(/^! service/);
-    expect(new Screen(true).draw(model, SIZE, START)[2]).toMatch(/^\x1b\[31;1m! service/); // eslint-disable-line no-control-regex
+    expect(new Screen(true).draw(overview, SIZE, START)[2]).toMatch(/^\x1b\[31;1m! service/); // eslint-disable-line no-control-regex
   });
 });
 
@@ -166,7 +170,7 @@ describe('keys', () => {
   });
 
   it.each(['q', '\x03'])('%j ends the program', (typed) => {
-    expect(press(START, keysOf(typed)[0]!, { total: 0, page: 1 })).toBeUndefined();
+    expect(press(START, keysOf(typed)[0]!, { tables: [], total: 0, page: 1 })).toBeUndefined();
   });
 
   it('that mean nothing change nothing', () => {
@@ -204,7 +208,7 @@ describe('without a terminal', () => {
   });
 
   it('it contains faults and all tables', () => {
-    const lines = overview(model);
+    const lines = linesOf(overview);
     expect(lines[2]).toMatch(/^FAULT service-without-workers: Service billing has no workers/);
     expect(lines.flatMap((line, index) => (line === '' ? [lines[index + 1]?.split(' ')[0]] : []))).toEqual([
       'SERVICE',

@@ -1,6 +1,6 @@
 /** proj-scheduler: EventMQ jobs at intervals or by cron. */
 import type { Logger } from '@proj/appkit';
-import { defineCommand, every, processTransport, runProgram, show, untilStopped } from '@proj/appkit';
+import { defineCommand, every, processTransport, runProgram, show, untilStopped, WatchedRecords } from '@proj/appkit';
 import { EmqpScheduler } from '@proj/scheduler';
 import type { EmqpSchedulerOptions, SchedulerNote } from '@proj/scheduler';
 import { lmdbRecords } from '@proj/store';
@@ -37,7 +37,8 @@ const serve = defineCommand({
   ],
   async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
     const { connect, store, statsMs } = settings;
-    const scheduler = new EmqpScheduler(optionsFrom(settings));
+    const records = new WatchedRecords(storeOf(store));
+    const scheduler = new EmqpScheduler(optionsFrom(settings, records));
     logNotes(scheduler, log);
     onEndedAtOnce(() => ({ jobs: scheduler.stats()?.jobs }));
     onReload(() => Promise.resolve([]));
@@ -49,7 +50,14 @@ const serve = defineCommand({
     const shown = await show(settings, {
       name: 'proj-scheduler',
       version: manifest.version,
-      servers: [{ protocol: 'scheduler', facade: scheduler, onNote: (listener) => scheduler.on('note', listener) }],
+      servers: [
+        {
+          protocol: 'scheduler',
+          facade: scheduler,
+          onNote: (listener) => scheduler.on('note', listener),
+          fault: () => records.fault,
+        },
+      ],
       log,
       onDrain: () => {
         drained.abort();
@@ -76,11 +84,11 @@ const serve = defineCommand({
   },
 });
 
-function optionsFrom(settings: SchedulerSettings): EmqpSchedulerOptions {
+function optionsFrom(settings: SchedulerSettings, store: RecordStore): EmqpSchedulerOptions {
   const { timeZone, catchUp, jobsMax, jobsMaxBytes, brokerExpiryMs, storeRetryMs, drainMs } = settings;
   return {
     endpoints: settings.connect,
-    store: storeOf(settings.store),
+    store,
     heartbeatIntervalMs: settings.heartbeatMs,
     transport: processTransport(settings.transport),
     ...{ timeZone, catchUp, jobsMax, jobsMaxBytes, brokerExpiryMs, storeRetryMs, drainMs },

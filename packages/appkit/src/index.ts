@@ -30,6 +30,7 @@ export type { ShownServer } from './http.js';
 export { logOfPeer } from './peer-log.js';
 export type { Logger } from './logging.js';
 export { every } from './periodic.js';
+export { printable } from './printable.js';
 export { defineCommand } from './program.js';
 export type { Command, Context, Program } from './program.js';
 export { runProgram, withSharedOptions } from './run.js';
@@ -39,3 +40,4 @@ export { processTransport, transportOption, unansweredTransport } from './transp
 export { formatTable } from './table.js';
 export type { Column } from './table.js';
 export { traced } from './trace.js';
+export { WatchedRecords } from './watched-records.js';

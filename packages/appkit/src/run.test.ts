@@ -101,6 +101,11 @@ describe('execute', () => {
     expect(await outcome(programOf(greet(run)), [])).toEqual({ code, out: '', err });
   });
 
+  it('lets no words of a peer steer the terminal', async () => {
+    const refused = () => Promise.reject(new ProjError('REJECTED', 'no\x1b[2J\nnew\x9bline\u202e'));
+    expect((await outcome(programOf(greet(refused)), [])).err).toBe('greet: no\u00b7[2J new\u00b7line\u00b7\n');
+  });
+
   it('shows where an unexpected exception happened', async () => {
     const result = await outcome(programOf(greet(() => Promise.reject(new TypeError('bug')))), []);
     expect(result.code).toBe(1);

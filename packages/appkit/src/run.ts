@@ -5,6 +5,7 @@ import { encryptionOptions, prepareEncryption } from './encryption.js';
 import { fieldsOf } from './fields.js';
 import type { Field } from './fields.js';
 import { loggingOptions } from './logging-options.js';
+import { printable } from './printable.js';
 import type { Command, Program } from './program.js';
 import { resolveSettings, strayVariables, variableOf } from './settings.js';
 import { Reload } from './reload.js';
@@ -101,9 +102,9 @@ function flagOf(fields: readonly Field[], key: string): string {
   return fields.find((field) => field.key === key)?.flag ?? key;
 }
 
-/** The message alone, on one line. An error without a code is a bug of ours and keeps its stack. */
+/** The message alone, on one line and safe for a terminal. An error without a code is a bug of ours and keeps its stack. */
 function describe(error: unknown): string {
-  if (isProjError(error)) return error.message.replaceAll(/\s*\n\s*/g, ' ');
+  if (isProjError(error)) return printable(error.message.replaceAll(/\s*\n\s*/g, ' '));
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

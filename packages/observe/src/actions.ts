@@ -1,5 +1,6 @@
 /** The operator's actions on each server. */
 import type { Action, ActionResult, ServerAction } from './model.js';
+import { snapshotOf } from './server.js';
 import type { ObservedServer, ServerActions } from './server.js';
 
 const TEXTS = {
@@ -103,10 +104,17 @@ async function one(
   const perform = server.actions?.[what];
   if (perform === undefined) return cannot(`The ${protocol} server ${CANNOT[what]}.`);
   const count = await perform(subject);
+  if (what === 'drainService' && count === 0 && hasService(server, subject))
+    return done(0, `"${subject}" has no workers, so there is nothing to drain.`);
   // Purging an empty queue succeeds.
   return count === undefined || (count === 0 && what !== 'purge')
     ? cannot(`There is no "${subject}".`)
     : done(count, `${text}: ${count}.`);
+}
+
+/** Whether the server shows this service, which may have no workers. */
+function hasService({ protocol, facade }: ObservedServer, name: string): boolean {
+  return snapshotOf(protocol, facade).services.some((service) => service.name === name);
 }
 
 async function deadLetters(

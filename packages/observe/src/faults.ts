@@ -114,17 +114,19 @@ function servicesOf(services: Figures['services']): Found[] {
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  DISK_FULL: 'free space on its disk',
+  ENOSPC: 'free space on its disk',
   CORRUPT: 'stop the program, and run `proj queue salvage`',
 };
+
+/** The page of a store's owner. The store of a broker belongs to all its services. */
+const OWNERS: Readonly<Record<string, string>> = { pzq: '/queue', scheduler: '/scheduler' };
 
 function brokenOf(broken: Figures['broken']): Found[] {
   return [...broken].map(([subject, { code, text }]) => ({
     code: 'disk-full',
     subject,
-    // A store belongs to a durable queue, or to all services of a broker.
-    href: subject === 'pzq' ? '/queue' : '/services',
-    text: `The store of ${subject} takes no messages (${code}: ${text}): ${REMEDIES[code] ?? 'see that it can be written'}.`,
+    href: OWNERS[subject] ?? '/services',
+    text: `The store of ${subject} cannot be written to (${code}: ${text}): ${REMEDIES[code] ?? 'look at its disk or database'}.`,
   }));
 }
 

@@ -95,7 +95,7 @@ describe('what can be read', () => {
     const { ask, observer } = await start({}, { fault: () => faults[0] });
     expect((await ask('/healthz')).status).toBe(200);
     expect((await ask('/readyz')).status).toBe(200);
-    faults.push({ code: 'DISK_FULL', text: 'no space' });
+    faults.push({ code: 'ENOSPC', text: 'no space' });
     observer.draining();
     const { status, text } = await ask('/readyz');
     expect([status, JSON.parse(text)]).toEqual([
@@ -104,7 +104,7 @@ describe('what can be read', () => {
         ready: false,
         reasons: [
           { server: 'process', reason: 'draining' },
-          { server: 'pzq', reason: 'DISK_FULL' },
+          { server: 'pzq', reason: 'ENOSPC' },
         ],
       },
     ]);
@@ -244,6 +244,16 @@ describe('actions', () => {
     const { act } = await start({ token: TOKEN }, { actions: { purge } });
     const purged = (name: string) => act({ action: 'purge', protocol: 'pzq', name, confirm: name });
     expect([(await purged('orders')).status, (await purged('other')).status]).toEqual([200, 409]);
+  });
+
+  it('drain a service without workers as well, but none that is not there', async () => {
+    const { act } = await start({ token: TOKEN }, { actions: { drainService: () => 0 } });
+    const drained = async (name: string) => {
+      const { status, text } = await act({ action: 'drain-service', protocol: 'pzq', name });
+      return [status, (JSON.parse(text) as { text: string }).text];
+    };
+    expect(await drained('echo')).toEqual([200, '"echo" has no workers, so there is nothing to drain.']);
+    expect(await drained('nobody')).toEqual([409, 'There is no "nobody".']);
   });
 
   it('leave a line also when they are none, or come from a foreign page', async () => {

@@ -280,10 +280,21 @@ describe('a fault is named within five seconds, with a link:', () => {
     expect(faults).toEqual([['service-without-workers', '/services/mdp/m.%EF%BF%BD']]);
   });
 
-  it('a store whose disk is full', () => {
-    const fault = () => ({ code: 'DISK_FULL', text: 'no space left' });
-    const faults = faultsAfter(() => ({}), { servers: [{ protocol: 'pzq', facade: fakeServer(), fault }] });
-    expect(faults).toEqual([['disk-full', '/queue']]);
+  it.each([
+    ['pzq', '/queue'],
+    ['emqp', '/services'],
+    ['scheduler', '/scheduler'],
+  ])('a store of %s whose disk is full', (protocol, href) => {
+    const fault = () => ({ code: 'ENOSPC', text: 'no space left' });
+    const { observer, second } = watch(fakeServer(), { servers: [{ protocol, facade: fakeServer(), fault }] });
+    second();
+    expect(Object.values(observer.model.faults)).toMatchObject([
+      {
+        code: 'disk-full',
+        href,
+        text: `The store of ${protocol} cannot be written to (ENOSPC: no space left): free space on its disk.`,
+      },
+    ]);
   });
 
   it('and its moment is that at which it began', () => {

@@ -83,6 +83,32 @@ describe('PzqServer', () => {
     expect(queue.stats()).toMatchObject({ messages: 0, counters: { stored: 2000, redelivered: 0 } });
   });
 
+  it('rule 42: gives a drained consumer nothing more, counts what each one does, and takes its acknowledgement', async () => {
+    const { queue, receive, send } = await start();
+    const from = producer(receive);
+    const figures = () =>
+      queue.stats({ detail: true }).detail.workers.map(({ state, running, done }) => ({ state, running, done }));
+    const one = consumer(send);
+    await from.ask('1', '', 'a');
+    const a = await one.next();
+    const { id } = queue.stats({ detail: true }).detail.workers[0]!;
+    expect(figures()).toEqual([{ state: 'busy', running: 1, done: 0 }]);
+    expect([queue.drainConsumer(id), queue.drainConsumer('nobody')]).toEqual([1, 0]);
+
+    const two = consumer(send);
+    for (const text of ['b', 'c', 'd']) await from.ask(text, '', text);
+    const [b, c, d] = [await two.next(), await two.next(), await two.next()];
+    expect([b.body, c.body, d.body]).toEqual([['b'], ['c'], ['d']]);
+    one.answer(a, '1');
+    two.answer(b, '1');
+    while (queue.stats().messages > 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(figures()).toEqual([
+      { state: 'idle', running: 0, done: 1 },
+      { state: 'busy', running: 2, done: 1 },
+    ]);
+    await queue.close();
+  });
+
   it('is two queues for a consumer that connects to two', async () => {
     const other = mkdtempSync(join(tmpdir(), 'pzq-'));
     const [one, two] = [await start(), await start({ store: `lmdb:${other}` })];

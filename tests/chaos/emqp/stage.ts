@@ -23,9 +23,11 @@ export interface Stage {
   broker(flags?: Flags): Promise<Served>;
   /** A job manager that the first of these brokers has acknowledged; the others are its fallbacks. */
   manager(served: Served | readonly Served[], flags?: Flags): Promise<PeerProcess>;
-  /** A scheduler, likewise. Its jobs end with it. */
-  scheduler(served: readonly Served[]): Promise<PeerProcess>;
+  /** A scheduler, likewise. Without other flags, its jobs end with it. */
+  scheduler(served: readonly Served[], flags?: Flags): Promise<PeerProcess>;
   client(served: Served): EmqpClient;
+  /** Has something of ours closed at the end of the test. */
+  keep<T extends AsyncDisposable>(one: T): T;
 }
 
 /** A stage for the tests of the calling file. */
@@ -52,13 +54,14 @@ export function stage(): Stage {
       await manager.line('registered');
       return manager;
     },
-    async scheduler(served) {
+    async scheduler(served, flags) {
       const connect = served.map(({ frontend }) => frontend).join();
       const patient = { 'heartbeat-ms': 1000, 'broker-expiry-ms': 60_000 };
-      const scheduler = launch(program('scheduler', { connect, store: 'memory:', ...patient }));
+      const scheduler = launch(program('scheduler', { connect, store: 'memory:', ...patient, ...flags }));
       await scheduler.line('registered');
       return scheduler;
     },
     client: ({ frontend }) => keep(new EmqpClient({ transport, endpoints: [frontend], timeoutMs: 60_000 })),
+    keep,
   };
 }

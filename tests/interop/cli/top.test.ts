@@ -9,6 +9,7 @@ import { FAKE_TOKEN, fakeApi } from '@proj/dashboard/fake-server';
 import type { FakeApi } from '@proj/dashboard/fake-server';
 import { peerGroup } from '@proj/testkit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { program } from '../../chaos/programs.js';
 import { openTerminal } from './terminal.js';
 import type { Terminal } from './terminal.js';
 
@@ -86,6 +87,23 @@ it('connects again when the connection is lost', async () => {
   api.cut();
   await top.shows('no connection, trying again');
   await top.shows('requests/s');
+  top.type('q');
+  expect(await expectRestored(top)).toBe(0);
+});
+
+it('follows a Majordomo broker over MMI, with the same keys, until it is lost', async () => {
+  const broker = peers.launch(program('broker', { only: 'mdp', mdp: 'tcp://127.0.0.1:*' }));
+  const { mdp } = (await broker.line('listening'))['endpoints'] as { readonly mdp: string };
+  const top = openTerminal(peers, [process.execPath, PROJ, 'top', '--connect', mdp, '--timeout-ms', '1000']);
+  await top.shows('[Services 0]');
+  await top.shows('0 waiting, 0 running, 0 workers');
+  peers.launch(program('worker', { connect: mdp, service: 'echo' }));
+  await top.shows('[Services 1]');
+  await top.shows('0 requests/s');
+  top.type(RIGHT);
+  await top.shows('[Workers 1]');
+  broker.kill('SIGKILL');
+  await top.shows('no connection, trying again');
   top.type('q');
   expect(await expectRestored(top)).toBe(0);
 });

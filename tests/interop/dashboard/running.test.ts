@@ -1,18 +1,26 @@
 /** The dashboard of real programs: what an operator sees and does, and the five usual faults, each planted. */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { isProjError, ROUTER_PEER } from '@proj/transport';
 import { zmtpTransport } from '@proj/zmtp';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { smallDisk } from '../../chaos/pzq/small-disk.js';
 import { seriousFindings, show, SHOTS, startBrowser } from './browser.js';
 import type { TestBrowser } from './browser.js';
-import { running, TOKEN, within } from './running.js';
+import { running, snapshots, TOKEN, within } from './running.js';
 import type { SeenFault, ShownQueue } from './running.js';
 
 /** Snapshots come once a second. */
 const FIVE_SECONDS = 5;
+
+/** `SCREENSHOT_REWRITE=1` replaces the pictures of the README, which have a minute of history. */
+const REWRITES = process.env['SCREENSHOT_REWRITE'] === '1';
+const PICTURES = REWRITES ? fileURLToPath(new URL('../../../docs/images/', import.meta.url)) : SHOTS;
+const PICTURE_SECONDS = REWRITES ? 60 : 2;
+const PICTURE_MAX_BYTES = 150_000;
 
 const theater = running();
 let browser: TestBrowser;
@@ -35,8 +43,8 @@ afterEach(async () => {
 });
 
 /** The dashboard of a program, live. `refusals`: how often the browser itself may report that the token was wrong. */
-async function openPage(url: string, refusals = 0): Promise<Page> {
-  const { page, errors } = await browser.open(url);
+async function openPage(url: string, refusals = 0, options: BrowserContextOptions = {}): Promise<Page> {
+  const { page, errors } = await browser.open(url, options);
   pages.push({ page, errors, refusals });
   await page.getByText('Live', { exact: true }).waitFor();
   return page;
@@ -88,6 +96,43 @@ describe('a running broker', () => {
     await show(page, '/', 'Overview');
     await shows(page, 'Workers', '1');
   });
+});
+
+it('the pictures of the README are of a running broker, and small', async () => {
+  const broker = await theater.broker();
+  await Promise.all([
+    theater.echo(broker, 2, 'prices'),
+    theater.echo(broker, 5, 'stock'),
+    theater.echo(broker, 20, 'orders'),
+    theater.echo(broker, 25, 'orders'),
+    theater.echo(broker, 40, 'mail'),
+  ]);
+  const pass = async (seconds: number): Promise<void> => {
+    let seen = 0;
+    for await (const _ of snapshots(broker.url, AbortSignal.timeout(600_000))) if (seen++ >= seconds) return;
+  };
+  for (const [service, atOnce] of [
+    ['prices', 1],
+    ['stock', 2],
+    ['orders', 6],
+    ['mail', 1],
+  ] as const) {
+    theater.load(broker, atOnce, service);
+    await pass(PICTURE_SECONDS / 4);
+  }
+  void theater
+    .client(broker, { timeoutMs: 600_000 })
+    .request('reports', 'hello')
+    .catch(() => undefined);
+  // A fault shows within five seconds, and the figures of ten look settled.
+  await pass(PICTURE_SECONDS / 6);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await openPage(broker.url, 0, { colorScheme });
+    await page.getByRole('region', { name: 'Faults' }).getByRole('link', { name: 'No workers' }).waitFor();
+    const path = join(PICTURES, `dashboard-${colorScheme}.png`);
+    await page.screenshot({ path });
+    expect(statSync(path).size).toBeLessThan(PICTURE_MAX_BYTES);
+  }
 });
 
 describe('a running queue', () => {

@@ -38,12 +38,12 @@ export interface ShownQueue extends Shown {
 export interface Running extends TestPeers {
   broker(): Promise<ShownBroker>;
   queue(store: string, flags?: Flags): Promise<ShownQueue>;
-  /** A worker for `echo` at this broker, which knows it; each request takes it `slowMs`. */
-  echo(broker: ShownBroker, slowMs?: number): Promise<PeerProcess>;
+  /** A worker for `echo`, or another service, at this broker, which knows it; each request takes it `slowMs`. */
+  echo(broker: ShownBroker, slowMs?: number, service?: string): Promise<PeerProcess>;
   /** A client of this broker. */
   client(broker: ShownBroker, options?: { readonly timeoutMs?: number }): MdpClient;
-  /** So many requests at a time until the test ends. */
-  load(broker: ShownBroker, atOnce: number): void;
+  /** So many requests at a time until the test ends, to `echo` or another service. */
+  load(broker: ShownBroker, atOnce: number, service?: string): void;
 }
 
 /** Everything for the tests of the calling file. */
@@ -75,18 +75,18 @@ export function running(): Running {
       const { receive, send } = endpoints as { readonly receive: string; readonly send: string };
       return { process, url: http as string, receive, send };
     },
-    async echo(broker, slowMs = 0) {
-      const flags = { connect: broker.endpoint, service: 'echo', handler: TEMPER };
+    async echo(broker, slowMs = 0, service = 'echo') {
+      const flags = { connect: broker.endpoint, service, handler: TEMPER };
       const worker = peers.launch({ ...program('worker', flags), env: { SLOW_MS: String(slowMs) } });
       await worker.line('ready');
       return worker;
     },
     client: (broker, options = {}) =>
       peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint], ...options })),
-    load(broker, atOnce) {
+    load(broker, atOnce, service = 'echo') {
       const client = peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint] }));
       const ask = async (): Promise<void> => {
-        for (;;) await client.request('echo', 'hello');
+        for (;;) await client.request(service, 'hello');
       };
       // They end when the client is closed.
       for (let count = 0; count < atOnce; count++) ask().catch(() => undefined);

@@ -7,6 +7,7 @@ import {
   milliseconds,
   onOff,
   text,
+  WatchedRecords,
   wholeNumber,
   wordFromSchema,
 } from '@proj/appkit';
@@ -82,7 +83,8 @@ type Settings = SharedSettings & z.output<typeof options>;
 export const emqp: Protocol<typeof options> = {
   options,
   async serve(settings, { transport, log, access, onBroken, onEnded }) {
-    const options = brokerOptions(settings);
+    const store = storeOf(settings.emqpStore);
+    const options = brokerOptions(settings, store);
     const { maxMessageBytes } = options;
     const { emqpPublish, emqpSubscribe } = settings;
     const pubSub = new EmqpPubSub({
@@ -123,12 +125,15 @@ export const emqp: Protocol<typeof options> = {
         emqpPublish: publish[0] ?? emqpPublish,
         emqpSubscribe: subscribe[0] ?? emqpSubscribe,
       },
-      shown: shownOf(broker, {
-        drainService: (name) => broker.drainQueue(name),
-        pause: (name) => broker.pauseQueue(name),
-        resume: (name) => broker.resumeQueue(name),
-        purge: (name) => broker.purgeQueue(name),
-      }),
+      shown: {
+        ...shownOf(broker, {
+          drainService: (name) => broker.drainQueue(name),
+          pause: (name) => broker.pauseQueue(name),
+          resume: (name) => broker.resumeQueue(name),
+          purge: (name) => broker.purgeQueue(name),
+        }),
+        fault: () => store?.fault,
+      },
       stats: () => {
         const { queues, ...stats } = broker.stats();
         return { ...stats, queues: queues.length, pubSub: pubSub.stats() };
@@ -146,7 +151,7 @@ export const emqp: Protocol<typeof options> = {
   },
 };
 
-function brokerOptions(settings: Settings): EmqpBrokerOptions {
+function brokerOptions(settings: Settings, store: RecordStore | undefined): EmqpBrokerOptions {
   const { heartbeatMs = HEARTBEAT_MS, liveness = LIVENESS } = settings;
   return {
     frontend: settings.emqpFrontend,
@@ -163,7 +168,7 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
     queueMaxBytes: settings.emqpQueueMaxBytes,
     guaranteeAttempts: settings.emqpGuaranteeAttempts,
     resultRouteTtlMs: settings.emqpResultRouteTtlMs,
-    store: storeOf(settings.emqpStore),
+    store,
     acceptance: settings.emqpAcceptance,
     byes: settings.emqpByes,
     allowClientDisconnect: settings.emqpAllowClientDisconnect,
@@ -172,10 +177,10 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
 }
 
 /** Without a store, jobs are only in the broker's memory. */
-function storeOf(address: string): RecordStore | undefined {
+function storeOf(address: string): WatchedRecords | undefined {
   if (address === 'memory:') return undefined;
   const folder = /^lmdb:(.+)$/.exec(address)?.[1];
-  if (folder !== undefined) return lmdbRecords({ folder });
-  if (/^postgres(ql)?:\/\//.test(address)) return postgresRecords({ url: address });
+  if (folder !== undefined) return new WatchedRecords(lmdbRecords({ folder }));
+  if (/^postgres(ql)?:\/\//.test(address)) return new WatchedRecords(postgresRecords({ url: address }));
   throw new ProjError('OPTIONS_INVALID', `--emqp-store "${address}": must be lmdb:FOLDER, postgres://... or memory:`);
 }

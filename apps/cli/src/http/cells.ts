@@ -1,15 +1,6 @@
 /** Text from peers, made safe for a terminal: it cannot control the terminal, and its width is known. Pure. */
-
-import { formatTable } from '@proj/appkit';
+import { formatTable, printable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
-
-/** Replaces a character that must not be printed. */
-const HIDDEN = '\u00b7';
-
-/** The text without control characters, invisible characters, and characters that change the writing direction. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, HIDDEN);
-}
 
 /** The rows as lines of aligned columns, one line each, whatever text peers put into the cells. */
 export function printableTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {

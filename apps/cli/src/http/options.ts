@@ -2,7 +2,7 @@
 import { milliseconds, text } from '@proj/appkit';
 
 /** Where `npm start` serves its broker and its queue. */
-const BROKER = 'http://127.0.0.1:8055/';
+export const BROKER = 'http://127.0.0.1:8055/';
 const QUEUE = 'http://127.0.0.1:8056/';
 
 const limit = () => milliseconds({ min: 1, max: 86_400_000 });
@@ -22,6 +22,12 @@ export const queueOptions = {
   ...programOptions,
   http: url().default(QUEUE).describe('address of the queue, its --http'),
   timeoutMs: limit().optional().describe('how long an answer may take (default: 2500, for an action 60000)'),
+};
+
+/** The same for `proj top`, which can also use another protocol. */
+export const topOptions = {
+  ...programOptions,
+  http: url().optional().describe(`address of a program, its --http (default: ${BROKER})`),
 };
 
 /** The same for a command that uses HTTP only on request. */

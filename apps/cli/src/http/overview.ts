@@ -1,19 +1,29 @@
-/** A program in a few lines, followed by its tables: what `proj status --http` prints. Pure. */
-import { formatTable } from '@proj/appkit';
+/** What a program reports over HTTP, ready to be drawn. Pure. */
+import { printable } from '@proj/appkit';
 import { bytes, count, duration, percent, rate, serverNow } from '@proj/dashboard/shared';
 import type { Model } from '@proj/dashboard/shared';
-import { printable } from './cells.js';
+import type { Overview } from '../overview.js';
 import { TABLES } from './tables.js';
 
+/** The overview of this model. */
+export function overviewOf(model: Model): Overview {
+  return {
+    headline: headline(model),
+    figures: figuresOf(model),
+    faults: faultLines(model),
+    tables: TABLES.map((table) => table(model)),
+  };
+}
+
 /** Which program it is, and how long it has been running. */
-export function headline({ process: row, ...model }: Model): string {
+function headline({ process: row, ...model }: Model): string {
   const { name, version, pid, startedAt, isDraining } = row;
   const age = duration(Math.max(0, serverNow({ process: row, ...model }) - startedAt));
   return printable(`${name} ${version}, process ${pid}, up ${age}${isDraining ? ', draining' : ''}`);
 }
 
 /** Its throughput, and the resources it uses. */
-export function figuresOf({ history, servers, process: { memoryHeldBytes, memoryMaxBytes } }: Model): string {
+function figuresOf({ history, servers, process: { memoryHeldBytes, memoryMaxBytes } }: Model): string {
   const point = history.at(-1);
   if (point === undefined) return 'no figures yet';
   const { ended, failed, p50, p99, waiting, running, ready, inFlight, dead, busy, rssBytes } = point;
@@ -39,24 +49,8 @@ export function figuresOf({ history, servers, process: { memoryHeldBytes, memory
 }
 
 /** The faults, oldest first, each as one sentence. */
-export function faultLines({ faults }: Model): string[] {
+function faultLines({ faults }: Model): string[] {
   return Object.values(faults)
     .sort((one, other) => one.since - other.since)
     .map(({ code, text }) => printable(`${code}: ${text}`));
-}
-
-/** The whole text. Tables without rows are left out. */
-export function overview(model: Model): string[] {
-  const faults = faultLines(model);
-  return [
-    headline(model),
-    figuresOf(model),
-    ...(faults.length === 0 ? ['no faults'] : faults.map((line) => `FAULT ${line}`)),
-    ...TABLES.flatMap(({ columns, choice, rows }) => {
-      const { total, cells } = rows(model, choice);
-      if (total === 0) return [];
-      const cellOf = columns.map(({ heading }, index) => ({ heading, cell: (row: string[]) => row[index] ?? '' }));
-      return ['', ...formatTable(cellOf, cells(0, total))];
-    }),
-  ];
 }

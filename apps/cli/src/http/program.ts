@@ -1,5 +1,6 @@
 /** A running program, seen through its HTTP interface: docs/operations.md. */
 import { readFile } from 'node:fs/promises';
+import { printable } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import { applyDelta, EventParser } from '@proj/dashboard/shared';
 import type { Action, ActionResult, Delta, Model } from '@proj/dashboard/shared';
@@ -31,8 +32,10 @@ const models = z.looseObject({
   notes: z.array(z.looseObject({})),
   history: z.array(z.looseObject({ at: z.number() })),
 });
-const results = z.looseObject({ ok: z.boolean(), count: z.number(), text: z.string() });
-const refusals = z.looseObject({ error: z.string() });
+/** A sentence for people, shown in a terminal. */
+const sentence = z.string().transform(printable);
+const results = z.looseObject({ ok: z.boolean(), count: z.number(), text: sentence });
+const refusals = z.looseObject({ error: sentence });
 
 /** Opens no connection yet. Rejects with `OPTIONS_INVALID` for an unusable address or token. */
 export async function openProgram({ http, tokenFile, timeoutMs }: ProgramSettings): Promise<RemoteProgram> {

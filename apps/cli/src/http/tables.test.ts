@@ -10,8 +10,9 @@ it('counts delayed and dead messages once, for the queue and not for the service
     'pzq/orders': orders,
     'pzq/orders.dead': { ...orders, name: 'orders.dead', waiting: 2, isDead: true },
   } as unknown as typeof model.services;
-  const queues = TABLES.find(({ title }) => title === 'Queues')!;
-  const { cells } = queues.rows({ ...model, services }, queues.choice);
+  const tables = TABLES.map((table) => table({ ...model, services }));
+  const queues = tables.find(({ title }) => title === 'Queues')!;
+  const { cells } = queues.rows(queues.choice);
   const shown = ['QUEUE', 'READY', 'DELAYED', 'DEAD'].map((name) =>
     queues.columns.findIndex(({ heading }) => heading === name),
   );

@@ -1,89 +1,11 @@
-/** The tables of a program, as shown by `proj status` and `proj top`: rows, sorting and search. Pure. */
-import { ago, count, duration, failures, rate, searchRows, serverNow, sortRows } from '@proj/dashboard/shared';
-import type { Model, ScheduleRow, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
-import { printable } from './cells.js';
+/** The tables of what a program reports over HTTP. Pure. */
+import { ago, duration, failures, rate, serverNow } from '@proj/dashboard/shared';
+import type { Model, ScheduleRow, ServiceRow, WorkerRow } from '@proj/dashboard/shared';
+import { figure, tableOf, text } from '../live-table.js';
+import type { Column, TablePlan } from '../live-table.js';
 
-/** How to choose the rows of a table. */
-export interface Choice {
-  /** Index of the column, and whether the largest value comes first. */
-  readonly column: number;
-  readonly isDescending: boolean;
-  /** Words that a row must contain, in upper or lower case. */
-  readonly search: string;
-}
-
-/** A heading. */
-export interface Heading {
-  readonly heading: string;
-  /** Right-aligned; the largest value comes first. */
-  readonly isFigure: boolean;
-}
-
-/** The rows of a table. */
-export interface Rows {
-  readonly total: number;
-  /** Cells of the rows from `first` up to, but not including, `end`. */
-  readonly cells: (first: number, end: number) => string[][];
-}
-
-/** A table of the model. */
-export interface LiveTable {
-  readonly title: string;
-  readonly columns: readonly Heading[];
-  /** The initial choice. */
-  readonly choice: Choice;
-  readonly rows: (model: Model, choice: Choice) => Rows;
-}
-
-interface Column<Row> extends Heading {
-  readonly value: (row: Row, now: number) => SortValue;
-  /** Default: the value. */
-  readonly cell?: (row: Row, now: number) => string;
-}
-
-interface Plan<Row> {
-  readonly title: string;
-  readonly rowsOf: (model: Model) => readonly Row[];
-  readonly textOf: (row: Row) => string;
-  readonly keyOf: (row: Row) => string;
-  /** Heading of the column by which the rows are sorted at first. */
-  readonly sort: string;
-  /** Default: largest figures first. */
-  readonly isAscending?: boolean;
-  readonly columns: readonly Column<Row>[];
-}
-
-function table<Row>({ title, rowsOf, textOf, keyOf, sort, isAscending, columns }: Plan<Row>): LiveTable {
-  const column = columns.findIndex(({ heading }) => heading === sort);
-  return {
-    title,
-    columns,
-    choice: { column, isDescending: isAscending !== true && columns[column]?.isFigure === true, search: '' },
-    rows: (model, { column: index, isDescending, search }) => {
-      const now = serverNow(model);
-      const valueOf = columns[index]?.value ?? keyOf;
-      const found = searchRows(rowsOf(model), search, textOf);
-      const sorted = sortRows(found, (row) => valueOf(row, now), isDescending, keyOf);
-      return {
-        total: sorted.length,
-        cells: (first, end) =>
-          sorted
-            .slice(first, end)
-            .map((row) => columns.map(({ value, cell }) => printable(cell?.(row, now) ?? String(value(row, now))))),
-      };
-    },
-  };
-}
-
-const text = <Row>(heading: string, value: (row: Row) => string): Column<Row> => ({ heading, isFigure: false, value });
-
-function figure<Row>(
-  heading: string,
-  value: (row: Row, now: number) => number,
-  format: (value: number, row: Row) => string = count,
-): Column<Row> {
-  return { heading, isFigure: true, value, cell: (row, now) => format(value(row, now), row) };
-}
+/** A table of the model, which has a clock of its own. */
+const table = <Row>(plan: Omit<TablePlan<Model, Row>, 'nowOf'>) => tableOf<Model, Row>({ ...plan, nowOf: serverNow });
 
 const unlessNone =
   <Row>(has: (row: Row) => boolean) =>

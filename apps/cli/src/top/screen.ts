@@ -1,9 +1,8 @@
-/** The screen of `proj top`: turns a model, a size and a view into lines. Pure. */
-import type { Model } from '@proj/dashboard/shared';
-import { cutTo, fit, printable, widthOf, wrap } from '../http/cells.js';
-import { faultLines, figuresOf, headline } from '../http/overview.js';
-import { TABLES } from '../http/tables.js';
-import type { Choice, LiveTable } from '../http/tables.js';
+/** The screen of `proj top`: turns an overview, a size and a view into lines. Pure. */
+import { printable } from '@proj/appkit';
+import { cutTo, fit, widthOf, wrap } from '../http/cells.js';
+import type { Choice, LiveTable } from '../live-table.js';
+import type { Overview } from '../overview.js';
 import { choiceOf } from './state.js';
 import type { Extent, View } from './state.js';
 
@@ -24,7 +23,6 @@ const KEYS = [
   ['q', 'quit'],
   ['s', 'sort by the next column'],
   ['r', 'reverse the order'],
-  ['left, right', 'services, queues, workers, clients, schedules'],
   ['up, down, page up, page down, home, end', 'scroll'],
   ['/', 'show only rows with these words; Enter keeps the filter, Escape clears it'],
   ['?', 'this help; any key closes it'],
@@ -41,39 +39,41 @@ export class Screen {
   }
 
   /** As many lines as the terminal has rows, none wider than the terminal. */
-  draw(model: Model, size: Size, view: View): string[] {
+  draw(overview: Overview, size: Size, view: View): string[] {
     const { columns, rows } = size;
-    if (view.isHelp) return fill(this.#help(columns), rows);
-    const top = this.#top(model, size, view);
-    const body = rowsInSight(model, size, view);
-    const table = TABLES[view.table] ?? TABLES[0];
+    if (view.isHelp) return fill(this.#help(overview, columns), rows);
+    const top = this.#top(overview, size, view);
+    const body = rowsInSight(overview, size, view);
+    const table = overview.tables[view.table];
+    const choice = choiceOf(view, overview.tables);
     return fill(
       [
         ...top,
-        ...this.#table(table, choiceOf(view), body.cells, columns),
+        ...(table === undefined ? [] : this.#table(table, choice, body.cells, columns)),
         ...blanks(body),
-        this.#bottom(body, view, columns),
+        this.#bottom(body, choice.search, view, columns),
       ],
       rows,
     );
   }
 
-  #top(model: Model, size: Size, view: View): string[] {
+  #top(overview: Overview, size: Size, view: View): string[] {
     const { columns } = size;
-    const faults = faultsInSight(model, size);
+    const { headline, figures, tables } = overview;
     return [
-      this.#look('bold', cutTo(headline(model), columns)),
+      this.#look('bold', cutTo(headline, columns)),
       view.lost === undefined
-        ? cutTo(figuresOf(model), columns)
+        ? cutTo(figures, columns)
         : this.#look('yellow', cutTo(`no connection, trying again: ${printable(view.lost)}`, columns)),
-      ...faults.map((line) => this.#look('red', line)),
-      this.#tabs(model, view, columns),
+      ...untoldInSight(overview, size),
+      ...faultsInSight(overview, size).map((line) => this.#look('red', line)),
+      this.#tabs(tables, view, columns),
     ];
   }
 
-  #tabs(model: Model, view: View, columns: number): string {
-    const tabs = TABLES.map(({ title, rows }, index) => {
-      const { total } = rows(model, view.choices[index] ?? START_CHOICE);
+  #tabs(tables: readonly LiveTable[], view: View, columns: number): string {
+    const tabs = tables.map(({ title, rows }, index) => {
+      const { total } = rows(choiceOf(view, tables, index));
       return index === view.table ? `[${title} ${total}]` : ` ${title} ${total} `;
     });
     const line = cutTo(tabs.join(' '), columns);
@@ -94,21 +94,19 @@ export class Screen {
     return [this.#look('bold', lineOf(headings)), ...cells.map(lineOf)];
   }
 
-  #bottom({ first, total, cells }: Sight, view: View, columns: number): string {
-    const { search } = choiceOf(view);
+  #bottom({ first, total, cells }: Sight, search: string, view: View, columns: number): string {
     if (view.isTyping) return cutTo(`/${printable(search)}_`, columns);
     const filtered = search === '' ? '' : ` with "${printable(search)}"`;
     const where = total === 0 ? `no rows${filtered}` : `${first + 1} to ${first + cells.length} of ${total}${filtered}`;
     return this.#look('reverse', fit(`${where}   q quit  s sort  r reverse  / filter  arrows  ? help`, columns));
   }
 
-  #help(columns: number): string[] {
-    const lines = KEYS.flatMap(([key, what]) => wrap(`${key}: ${what}`, columns));
+  #help({ tables }: Overview, columns: number): string[] {
+    const titles = tables.map(({ title }) => title.toLowerCase()).join(', ');
+    const lines = [['left, right', titles], ...KEYS].flatMap(([key, what]) => wrap(`${key}: ${what}`, columns));
     return [this.#look('bold', cutTo('Keys', columns)), ...lines];
   }
 }
-
-const START_CHOICE: Choice = { column: 0, isDescending: false, search: '' };
 
 /** The visible rows of the table. */
 interface Sight extends Extent {
@@ -116,19 +114,20 @@ interface Sight extends Extent {
   readonly cells: readonly string[][];
 }
 
-/** How much of the table is visible, which the scrolling keys must know. */
-export function extentOf(model: Model, size: Size, view: View): Extent {
-  const { total, page } = rowsInSight(model, size, view);
-  return { total, page };
+/** What the keys must know of the screen. */
+export function extentOf(overview: Overview, size: Size, view: View): Extent {
+  const { tables, total, page } = rowsInSight(overview, size, view);
+  return { tables, total, page };
 }
 
-function rowsInSight(model: Model, size: Size, view: View): Sight {
-  const table = TABLES[view.table] ?? TABLES[0];
-  const { total, cells } = table.rows(model, choiceOf(view));
-  // Two lines above the faults; tabs, headings and the last line below them.
-  const page = Math.max(1, size.rows - faultsInSight(model, size).length - 5);
+function rowsInSight(overview: Overview, size: Size, view: View): Sight {
+  const { tables } = overview;
+  const { total, cells } = tables[view.table]?.rows(choiceOf(view, tables)) ?? { total: 0, cells: () => [] };
+  // Two lines above the sentences; tabs, headings and the last line below them.
+  const sentences = untoldInSight(overview, size).length + faultsInSight(overview, size).length;
+  const page = Math.max(1, size.rows - sentences - 5);
   const first = Math.max(0, Math.min(view.first, total - page));
-  return { total, page, first, cells: cells(first, first + page) };
+  return { tables, total, page, first, cells: cells(first, first + page) };
 }
 
 function blanks({ page, cells }: Sight): string[] {
@@ -136,12 +135,19 @@ function blanks({ page, cells }: Sight): string[] {
 }
 
 /** At most a third of the screen. */
-function faultsInSight(model: Model, { columns, rows }: Size): string[] {
-  const lines = faultLines(model).flatMap((line) => wrap(`! ${line}`, columns));
-  const most = Math.max(1, Math.floor(rows / 3));
+function faultsInSight({ faults }: Overview, { columns, rows }: Size): string[] {
+  const lines = faults.flatMap((line) => wrap(`! ${line}`, columns));
+  const most = mostLines(rows);
   if (lines.length <= most) return lines;
-  const count = Object.keys(model.faults).length;
-  return [...lines.slice(0, most - 1), cutTo(`! ${count} faults in all`, columns)];
+  return [...lines.slice(0, most - 1), cutTo(`! ${faults.length} faults in all`, columns)];
+}
+
+function untoldInSight({ untold }: Overview, { columns, rows }: Size): string[] {
+  return untold === undefined ? [] : wrap(untold, columns).slice(0, mostLines(rows));
+}
+
+function mostLines(rows: number): number {
+  return Math.max(1, Math.floor(rows / 3));
 }
 
 /** Widths of the columns that fit, from the left; text columns shrink before figures. */

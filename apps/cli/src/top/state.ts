@@ -1,14 +1,13 @@
 /** What the user of `proj top` sees, and how keys change it. Pure. */
-import { TABLES } from '../http/tables.js';
-import type { Choice } from '../http/tables.js';
+import type { Choice, Heading, LiveTable } from '../live-table.js';
 import type { Key } from './keys.js';
 
 /** Which part of the program is on the screen. */
 export interface View {
   /** Index of the table. */
   readonly table: number;
-  /** One for each table. */
-  readonly choices: readonly Choice[];
+  /** By index of the table; a table without an entry has its initial choice. */
+  readonly choices: Readonly<Record<number, Choice>>;
   /** First visible row. */
   readonly first: number;
   /** Typed keys are words of the filter. */
@@ -18,8 +17,9 @@ export interface View {
   readonly lost: string | undefined;
 }
 
-/** How many rows the table has, and how many of them are visible. */
+/** The tables, how many rows the visible one has, and how many of these fit on the screen. */
 export interface Extent {
+  readonly tables: readonly LiveTable[];
   readonly total: number;
   readonly page: number;
 }
@@ -27,44 +27,49 @@ export interface Extent {
 /** The initial view. */
 export const START: View = {
   table: 0,
-  choices: TABLES.map(({ choice }) => choice),
+  choices: {},
   first: 0,
   isTyping: false,
   isHelp: false,
   lost: undefined,
 };
 
-/** The choice of the visible table. */
-export function choiceOf({ choices, table }: View): Choice {
-  return choices[table] ?? START.choices[0] ?? { column: 0, isDescending: false, search: '' };
+const NO_CHOICE: Choice = { column: 0, isDescending: false, search: '' };
+
+/** The choice of a table. Default: of the visible one. */
+export function choiceOf(view: View, tables: readonly LiveTable[], index = view.table): Choice {
+  return view.choices[index] ?? tables[index]?.choice ?? NO_CHOICE;
 }
 
 /** The view after a key; `undefined` if the key ends the program. */
 export function press(view: View, key: Key, extent: Extent): View | undefined {
   if (key === 'interrupt') return undefined;
   if (view.isHelp) return { ...view, isHelp: false };
-  if (typeof key === 'object') return view.isTyping ? type(view, key.character) : command(view, key.character);
+  const { tables } = extent;
+  const choice = choiceOf(view, tables);
+  if (typeof key === 'object')
+    return view.isTyping
+      ? choose(view, { ...choice, search: choice.search + key.character })
+      : command(view, key.character, choice, tables[view.table]?.columns ?? []);
   switch (key) {
     case 'enter':
       return { ...view, isTyping: false };
     case 'escape':
-      return choose({ ...view, isTyping: false }, { search: '' });
+      return choose({ ...view, isTyping: false }, { ...choice, search: '' });
     case 'backspace':
-      return view.isTyping ? choose(view, { search: choiceOf(view).search.replace(/.$/su, '') }) : view;
+      return view.isTyping ? choose(view, { ...choice, search: choice.search.replace(/.$/su, '') }) : view;
     case 'left':
-      return turn(view, -1);
+      return turn(view, -1, tables);
     case 'right':
     case 'tab':
-      return turn(view, 1);
+      return turn(view, 1, tables);
     default:
       return { ...view, first: scrolled(view.first, key, extent) };
   }
 }
 
-function command(view: View, character: string): View | undefined {
-  const { column, isDescending } = choiceOf(view);
-  const columns = TABLES[view.table]?.columns ?? [];
-  const next = (column + 1) % columns.length;
+function command(view: View, character: string, choice: Choice, columns: readonly Heading[]): View | undefined {
+  const next = (choice.column + 1) % columns.length;
   switch (character) {
     case 'q':
       return undefined;
@@ -74,26 +79,21 @@ function command(view: View, character: string): View | undefined {
     case '/':
       return { ...view, isTyping: true };
     case 's':
-      return choose(view, { column: next, isDescending: columns[next]?.isFigure === true });
+      return choose(view, { ...choice, column: next, isDescending: columns[next]?.isFigure === true });
     case 'r':
-      return choose(view, { isDescending: !isDescending });
+      return choose(view, { ...choice, isDescending: !choice.isDescending });
     default:
       return view;
   }
 }
 
-function type(view: View, character: string): View {
-  return choose(view, { search: choiceOf(view).search + character });
-}
-
 /** A different set of rows starts at the top. */
-function choose(view: View, choice: Partial<Choice>): View {
-  const choices = view.choices.map((each, index) => (index === view.table ? { ...each, ...choice } : each));
-  return { ...view, choices, first: 0 };
+function choose(view: View, choice: Choice): View {
+  return { ...view, choices: { ...view.choices, [view.table]: choice }, first: 0 };
 }
 
-function turn(view: View, by: number): View {
-  return { ...view, table: (view.table + by + TABLES.length) % TABLES.length, first: 0, isTyping: false };
+function turn(view: View, by: number, { length }: readonly LiveTable[]): View {
+  return { ...view, table: (view.table + by + length) % length, first: 0, isTyping: false };
 }
 
 function scrolled(

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeMmiCount, decodeMmiReply, encodeMmiListing, encodeMmiReply, MMI } from './index.js';
 import type { MmiServiceEntry, MmiWorkerEntry } from './index.js';
 
-const SERVICE: MmiServiceEntry = { name: 'echo "1"', version: '0.2', workers: 3, busy: 1, waiting: 0 };
+const SERVICE: MmiServiceEntry = { name: 'echo "1"', version: '0.2', workers: 3, busy: 1, waiting: 0, requests: 9 };
 const WORKER: MmiWorkerEntry = { id: '0001020304', service: 'echo', version: '0.1', busy: false, lastSeenMs: 12.5 };
 const json = (value: unknown) => framesOf('200', JSON.stringify(value));
 
@@ -38,6 +38,11 @@ describe('decodeMmiReply', () => {
   test.each(['404', '501'] as const)('reads %s of a listing, which then lists nothing', (code) => {
     expect(decodeMmiReply(MMI.services, encodeMmiReply(code))).toStrictEqual({ code, entries: [] });
     expect(decodeMmiReply(MMI.workers, encodeMmiReply(code))).toStrictEqual({ code, entries: [] });
+  });
+
+  test('reads services of a broker that does not count requests', () => {
+    const { requests: _, ...plain } = SERVICE;
+    expect(decodeMmiReply(MMI.services, json([plain]))?.entries).toEqual([plain]);
   });
 
   test('gives back the listings that encodeMmiReply wrote', () => {
@@ -76,6 +81,7 @@ describe('decodeMmiReply', () => {
     ['no number of workers', json([{ ...SERVICE, workers: '3' }])],
     ['a negative number busy', json([{ ...SERVICE, busy: -1 }])],
     ['no number waiting', json([{ ...SERVICE, waiting: null }])],
+    ['no number of requests', json([{ ...SERVICE, requests: '9' }])],
     ['one bad entry among good ones', json([SERVICE, {}])],
   ])('mmi.services is undefined for %s', (_, body) => {
     expect(decodeMmiReply(MMI.services, body)).toBeUndefined();

@@ -34,6 +34,8 @@ export interface MmiServiceEntry {
   readonly busy: number;
   /** Requests in the queue. */
   readonly waiting: number;
+  /** Requests accepted since the start. Absent in answers of earlier brokers. */
+  readonly requests?: number;
 }
 
 /** One element of the `mmi.workers` listing. */
@@ -132,7 +134,8 @@ function isServiceEntry(entry: Record<string, unknown>): boolean {
     isVersion(entry['version']) &&
     isCount(entry['workers']) &&
     isCount(entry['busy']) &&
-    isCount(entry['waiting'])
+    isCount(entry['waiting']) &&
+    (entry['requests'] === undefined || isCount(entry['requests']))
   );
 }
 

@@ -96,17 +96,25 @@ describe('rule 26: other names under mmi.', () => {
     const [code, json] = ask('mmi.services', '');
     expect(code).toBe('200');
     expect(JSON.parse(json ?? '')).toEqual([
-      { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0 },
-      { name: 'nobody', version: '0.2', workers: 0, busy: 0, waiting: 1 },
-      { name: 'old', version: '0.1', workers: 1, busy: 0, waiting: 0 },
+      { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0, requests: 1 },
+      { name: 'nobody', version: '0.2', workers: 0, busy: 0, waiting: 1, requests: 1 },
+      { name: 'old', version: '0.1', workers: 1, busy: 0, waiting: 0, requests: 0 },
     ]);
+  });
+
+  it('rule 26: mmi.services counts the requests of a service, also those that have ended', () => {
+    broker.ready('w1');
+    broker.request('c1', '1');
+    broker.request('c1', '2');
+    broker.final('w1', 'c1', 'done');
+    expect(JSON.parse(ask('mmi.services', '')[1] ?? '')).toMatchObject([{ requests: 2, busy: 1, waiting: 0 }]);
   });
 
   it('rule 26: mmi.services lists a joined service once, in the client’s version', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1', 'echo', '0.1');
     broker.ready('w2', 'echo', '0.2');
-    const entry = { name: 'echo', workers: 2, busy: 0, waiting: 0 };
+    const entry = { name: 'echo', workers: 2, busy: 0, waiting: 0, requests: 0 };
     expect(JSON.parse(ask('mmi.services', '', '0.1')[1] ?? '')).toEqual([{ ...entry, version: '0.1' }]);
     expect(JSON.parse(ask('mmi.services', '', '0.2')[1] ?? '')).toEqual([{ ...entry, version: '0.2' }]);
   });
@@ -128,8 +136,8 @@ describe('rule 26: other names under mmi.', () => {
     broker.ready('w1', 'other');
     broker.request('c1', 'x');
     expect(JSON.parse(ask('mmi.services', '')[1] ?? '')).toEqual([
-      { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0 },
-      { name: 'other', version: '0.2', workers: 1, busy: 0, waiting: 0 },
+      { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0, requests: 1 },
+      { name: 'other', version: '0.2', workers: 1, busy: 0, waiting: 0, requests: 0 },
     ]);
     const entry = { id: '', service: 'echo', version: '0.2', lastSeenMs: 0 };
     expect(JSON.parse(ask('mmi.workers', 'echo')[1] ?? '')).toEqual([

@@ -76,6 +76,7 @@ function listServices(version: MdpVersion, { services }: BrokerState, skip: numb
     workers: service.workers,
     busy: service.busy,
     waiting: service.queue.size,
+    requests: service.figures.requests,
   });
   const { lines, more } = list(services.values(), lineOf, undefined, skip);
   return encodeMmiReply('200', lines, more);
