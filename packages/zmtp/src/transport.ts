@@ -19,7 +19,7 @@ import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/plain.js';
-import { newPoller, SPARE_MEMORY } from './fast.js';
+import { newPoller, REUSE, REUSE_MAPPED, SPARE_MEMORY } from './fast.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';
@@ -63,6 +63,11 @@ export interface ZmtpOptions {
   readonly subscriptionBytesMax?: number;
   /** What all of the process may hold for peers: sockets join it, and have a quarter of it at most for connections. Default: each has its own bounds alone. */
   readonly memory?: MemoryBudget | undefined;
+  /**
+   * Whether each long body that comes in has a mapping of the system's of its own: when it is freed the process has as much less, whatever else is still in
+   * use. Its `ArrayBuffer` is resizable, which a few web APIs refuse, so it is for programs that pass bodies on. Default false.
+   */
+  readonly mapsBodies?: boolean;
   /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
   readonly plain?: PlainOptions;
   /**
@@ -122,6 +127,7 @@ export class ZmtpTransport implements Transport {
       },
       handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, { default: 10_000, min: 1 }),
       ...this.#within(limitsOf(options)),
+      reuse: options.mapsBodies === true ? REUSE_MAPPED : REUSE,
       memory: options.memory,
       plain: options.plain && checkPlain(options.plain),
       onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),

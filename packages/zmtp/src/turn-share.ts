@@ -5,6 +5,8 @@ import type { Watch } from './watch.js';
 
 /** A chunk may hold thousands of messages: the clock is read after so much work. A message or command is one. */
 const WORK_PER_LOOK = 16;
+/** Where one takes longer, as a question does that is answered with a list, the clock is read after each. Milliseconds. */
+const SLOW_MS = 1 / 16;
 /** The share of a turn while others wait. */
 const WORK_PER_TURN = 64;
 
@@ -17,8 +19,10 @@ export class TurnShare {
   #isResting = false;
   /** Turn in which it read on. */
   #renewedIn = -1;
-  /** Work since the clock was read. */
+  /** Work since the clock was read, when that was, and how much there is until it is read again. */
   #work = 0;
+  #lookedAt = 0;
+  #workPerLook = WORK_PER_LOOK;
   /** Work in the turn of this number. */
   #turn = 0;
   #turnWork = 0;
@@ -39,11 +43,18 @@ export class TurnShare {
     return this.#isResting;
   }
 
+  /** Work begins, at this time. */
+  begin(now: number): void {
+    this.#lookedAt = now;
+  }
+
   /** Counts work; enough of it ends the share of this turn. */
   spend(work: number): void {
     this.#work += work;
-    if (this.#work < WORK_PER_LOOK || this.#isResting) return;
+    if (this.#work < this.#workPerLook || this.#isResting) return;
     const now = this.#watch.now();
+    this.#workPerLook = now - this.#lookedAt > SLOW_MS * this.#work ? 1 : WORK_PER_LOOK;
+    this.#lookedAt = now;
     if (this.#turn !== this.#turns.number) {
       this.#turn = this.#turns.number;
       this.#turnWork = 0;
@@ -68,7 +79,8 @@ export class TurnShare {
   }
 
   /** The reader's turn has come. */
-  renew(): void {
+  renew(now: number): void {
+    this.begin(now);
     this.#isResting = false;
     this.#renewedIn = this.#turns.number;
     this.#turnWork = 0;

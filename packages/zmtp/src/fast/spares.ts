@@ -28,8 +28,18 @@ export function takeChunk(bytes: number): Uint8Array {
 
 /** So many bytes of spare memory, else `enough` new ones; not for {@link reclaim}. */
 export function takeLong(bytes: number, enough = bytes): Uint8Array {
-  const spare = takeSpare(bytes);
+  const spare = takeSpare(bytes, false);
   return spare === undefined ? Buffer.allocUnsafeSlow(enough) : new Uint8Array(spare, 0, bytes);
+}
+
+/** A buffer that could be resized, as V8 has them in Node 20 already: its memory is a mapping of its own. */
+const MappedBuffer = ArrayBuffer as new (bytes: number, options: { readonly maxByteLength: number }) => ArrayBuffer;
+
+/** As {@link takeLong}, of memory that is gone from the process as soon as it is freed. */
+export function takeMapped(bytes: number, enough: number): Uint8Array {
+  const spare = takeSpare(bytes, true);
+  if (spare !== undefined) return new Uint8Array(spare, 0, bytes);
+  return new Uint8Array(new MappedBuffer(enough, { maxByteLength: enough }), 0, enough);
 }
 
 /** Nobody uses this chunk any more, nor any part of it. Does nothing unless it is, as it is, from {@link takeChunk}. */
@@ -70,10 +80,16 @@ export function keep(memory: ArrayBuffer): void {
   }
 }
 
-/** The latest that is large enough and not much too large. */
-function takeSpare(bytes: number): ArrayBuffer | undefined {
-  const index = spares.findLastIndex(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes);
+/** The latest of this kind that is large enough and not much too large. */
+function takeSpare(bytes: number, isMapped: boolean): ArrayBuffer | undefined {
+  const index = spares.findLastIndex(
+    (spare) => isOfKind(spare, isMapped) && spare.byteLength >= bytes && spare.byteLength <= 2 * bytes,
+  );
   const [spare] = index < 0 ? [] : spares.splice(index, 1);
   spareBytes -= spare?.byteLength ?? 0;
   return spare;
+}
+
+function isOfKind(memory: ArrayBuffer & { readonly resizable?: boolean }, isMapped: boolean): boolean {
+  return (memory.resizable === true) === isMapped;
 }
