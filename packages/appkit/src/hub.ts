@@ -104,7 +104,8 @@ function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {
     unfinishedMaxBytes,
     unreadMaxBytes,
   }).filter((entry): entry is [keyof typeof ZMTP_ONLY, number] => entry[1] !== undefined);
-  if (settings.transport === 'zmtp') return new ZmtpTransport({ ...Object.fromEntries(given), memory });
+  if (settings.transport === 'zmtp')
+    return new ZmtpTransport({ ...Object.fromEntries(given), memory, mapsBodies: true });
   const [misplaced] = given;
   if (misplaced === undefined) return zmqTransport({ memory });
   throw new ProjError(

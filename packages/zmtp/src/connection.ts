@@ -268,7 +268,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   onRead(now: number): void {
-    this.#share.renew();
+    this.#share.renew(now);
     if (this.#closed) return;
     if (this.#engine.holding) this.#goOn(now);
     else if (!this.#halted) this.#wire.resume();
@@ -287,6 +287,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     const now = this.#host.watch.now();
     if (this.#host.turns.isOver(now)) this.#share.rest();
     this.#host.memory?.moved(chunk.length);
+    this.#share.begin(now);
     this.#engine.receive(chunk, now);
     this.#account(now);
     this.#share.spend(Math.floor(chunk.length / BYTES_PER_WORK));

@@ -10,7 +10,7 @@ import { parseEndpoint } from './endpoint.js';
 import type { SocketType } from './engine/framing/commands.js';
 import type { ConnectionSettings } from './engine/events.js';
 import type { Failure } from './engine/failure.js';
-import { allocate, REUSE } from './fast.js';
+import { allocate } from './fast.js';
 import { Incoming } from './incoming.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Listeners } from './listeners.js';
@@ -86,7 +86,7 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
       heartbeatMs: options.connectionHeartbeatMs,
       timeoutMs: options.connectionTimeoutMs,
       allocate,
-      reuse: REUSE,
+      reuse: world.reuse,
     };
     if (curve?.role === 'server')
       this.#unsubscribe = curve.onAuthorizeChange?.(() => {

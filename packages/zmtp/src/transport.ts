@@ -19,7 +19,7 @@ import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/mechanisms/plain.js';
-import { newPoller, SPARE_MEMORY } from './fast.js';
+import { newPoller, REUSE, REUSE_MAPPED, SPARE_MEMORY } from './fast.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';
@@ -66,6 +66,11 @@ export interface ZmtpOptions {
    * only its own limits.
    */
   readonly memory?: MemoryBudget | undefined;
+  /**
+   * Whether each long incoming body has a memory mapping of its own: when it is freed, the process shrinks by as much, whatever else is still in
+   * use. Its `ArrayBuffer` is resizable, which a few web APIs refuse, so this is for programs that pass bodies on. Default false.
+   */
+  readonly mapsBodies?: boolean;
   /** PLAIN on all sockets without CURVE: names and passwords in clear text, for networks you trust. Default: NULL, no authentication. */
   readonly plain?: PlainOptions;
   /**
@@ -125,6 +130,7 @@ export class ZmtpTransport implements Transport {
       },
       handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, { default: 10_000, min: 1 }),
       ...this.#within(limitsOf(options)),
+      reuse: options.mapsBodies === true ? REUSE_MAPPED : REUSE,
       memory: options.memory,
       plain: options.plain && checkPlain(options.plain),
       onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),

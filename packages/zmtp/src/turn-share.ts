@@ -5,7 +5,9 @@ import type { Watch } from './watch.js';
 
 /** Work after which the clock is read. A chunk may hold thousands of messages. A message or command is one unit. */
 const WORK_PER_LOOK = 16;
-/** The share of a turn while others wait. Milliseconds. */
+/** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
+const SLOW_MS = 1 / 16;
+/** The share of a turn while others wait. */
 const WORK_PER_TURN = 64;
 
 /** The share of one connection. */
@@ -17,8 +19,10 @@ export class TurnShare {
   #isResting = false;
   /** The turn in which it read on. */
   #renewedIn = -1;
-  /** Work since the clock was last read. */
+  /** Work since the clock was last read, when that was, and the work after which it is read again. */
   #work = 0;
+  #lookedAt = 0;
+  #workPerLook = WORK_PER_LOOK;
   /** Work in the turn of this number. */
   #turn = 0;
   #turnWork = 0;
@@ -39,11 +43,18 @@ export class TurnShare {
     return this.#isResting;
   }
 
+  /** Work begins, at this time. */
+  begin(now: number): void {
+    this.#lookedAt = now;
+  }
+
   /** Counts work; enough of it ends this turn's share. */
   spend(work: number): void {
     this.#work += work;
-    if (this.#work < WORK_PER_LOOK || this.#isResting) return;
+    if (this.#work < this.#workPerLook || this.#isResting) return;
     const now = this.#watch.now();
+    this.#workPerLook = now - this.#lookedAt > SLOW_MS * this.#work ? 1 : WORK_PER_LOOK;
+    this.#lookedAt = now;
     if (this.#turn !== this.#turns.number) {
       this.#turn = this.#turns.number;
       this.#turnWork = 0;
@@ -68,7 +79,8 @@ export class TurnShare {
   }
 
   /** The reader's turn has come. */
-  renew(): void {
+  renew(now: number): void {
+    this.begin(now);
     this.#isResting = false;
     this.#renewedIn = this.#turns.number;
     this.#turnWork = 0;

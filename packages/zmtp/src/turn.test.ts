@@ -3,7 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { Poller } from './fast/poller.js';
 import { isOn } from './fast/switch.js';
 import { ZmtpTransport } from './transport.js';
+import { TurnShare } from './turn-share.js';
 import { ReadGroup, Turns } from './turn.js';
+import type { Watch } from './watch.js';
 
 /** Records its calls. */
 class Noted extends Poller {
@@ -95,6 +97,40 @@ describe('turns', () => {
     for (let count = 0; count < 6; count++) turns.readLater(reader, false);
     while (ended.length < 6) await setImmediate();
     expect(ended.map((number) => number - ended[0]!)).toEqual([0, 0, 1, 1, 2, 2]);
+  });
+});
+
+describe('the share of one connection', () => {
+  /** Messages until the share of a turn is over, in each of some turns. */
+  async function messages(msEach: number): Promise<number[]> {
+    let now = 0;
+    const turns = new Turns(() => now, new Noted());
+    const counts: number[] = [];
+    const share: TurnShare = new TurnShare(turns, { now: () => now } as Watch, turns, {
+      onRead: (at) => {
+        share.renew(at);
+        read();
+      },
+    });
+    const read = (): void => {
+      let count = 0;
+      for (; !share.isResting && counts.length < 4; count++) {
+        now += msEach;
+        share.spend(1);
+      }
+      counts.push(count);
+    };
+    read();
+    while (counts.length < 4) await setImmediate();
+    return counts;
+  }
+
+  it('ends soon where each message takes long, as one that asks for a list', async () => {
+    expect(await messages(1)).toEqual([18, 2, 2, 2]);
+  });
+
+  it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
+    expect(await messages(1 / 64)).toEqual([144, 128, 128, 128]);
   });
 });
 

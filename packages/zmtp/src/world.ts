@@ -1,6 +1,7 @@
 /** What all sockets of a transport share. */
 import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import type { Entropy, MemoryBudget } from '@proj/transport';
+import type { Reuse } from './engine/bytes.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/mechanisms/plain.js';
 import type { Dialer } from './lanes/dialer.js';
@@ -19,6 +20,8 @@ export interface World extends Limits {
   readonly lanes: boolean;
   readonly backoff: BackoffOptions;
   readonly handshakeMs: number;
+  /** Where long bodies go. */
+  readonly reuse: Reuse | undefined;
   /** The budget of the process. */
   readonly memory?: MemoryBudget | undefined;
   /** For sockets without CURVE. */

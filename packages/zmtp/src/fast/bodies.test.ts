@@ -3,6 +3,7 @@ import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ZmtpTransport } from '../index.js';
+import type { ZmtpOptions } from '../index.js';
 import { TestPeer } from '../test/test-peer.js';
 
 const MIB = 2 ** 20;
@@ -15,9 +16,10 @@ const bodyOf = (bytes: number, mark: number) =>
   );
 
 describe.each([
-  ['one connection per socket', false],
-  ['lanes', true],
-])('a returned body, with %s', (_, lanes) => {
+  ['one connection per socket', { lanes: false }],
+  ['lanes', { lanes: true }],
+  ['one mapping per body', { lanes: false, mapsBodies: true }],
+] satisfies [string, ZmtpOptions][])('a returned body, with %s', (_, options) => {
   const stations: TestPeer[] = [];
   let transport: ZmtpTransport;
   let router: TestPeer;
@@ -25,7 +27,7 @@ describe.each([
   let to: TestPeer;
   let reader: Peer;
   beforeEach(() => {
-    transport = new ZmtpTransport({ lanes });
+    transport = new ZmtpTransport(options);
   });
   afterEach(async () => {
     await Promise.all(stations.splice(0).map(({ port }) => port.close({ lingerMs: 0 })));

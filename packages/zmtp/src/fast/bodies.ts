@@ -3,7 +3,7 @@
  * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
 import { allocate } from './blocks.js';
-import { free, keep, LONG_BYTES, takeLong } from './spares.js';
+import { free, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
 
 interface Loan {
   /** Number of messages with this body being sent. */
@@ -17,8 +17,15 @@ const loans = new WeakMap<ArrayBufferLike, Loan>();
 
 /** Memory for one body: all of its `whole` bytes if that much is spare, otherwise `bytes`. */
 export function lend(bytes: number, whole: number): Uint8Array {
-  if (bytes < LONG_BYTES) return allocate(bytes);
-  const body = takeLong(whole, bytes);
+  return bytes < LONG_BYTES ? allocate(bytes) : lent(takeLong(whole, bytes));
+}
+
+/** As {@link lend}, for bodies that may be kept for long: what they leave behind is no part of the process. */
+export function lendMapped(bytes: number, whole: number): Uint8Array {
+  return bytes < LONG_BYTES ? allocate(bytes) : lent(takeMapped(whole, bytes));
+}
+
+function lent(body: Uint8Array): Uint8Array {
   loans.set(body.buffer, { writes: 0, over: false });
   return body;
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { discard, lend } from './bodies.js';
+import { discard, giveBack, lend, lendMapped } from './bodies.js';
 import { allocate } from './blocks.js';
 import { reclaim, SPARE_MEMORY } from './spares.js';
+
+const isResizable = ({ buffer }: { readonly buffer: ArrayBufferLike & { readonly resizable?: boolean } }) =>
+  buffer.resizable;
 
 describe('memory', () => {
   it('is not shared, however small', () => {
@@ -34,6 +37,21 @@ describe('memory', () => {
     discard([lent, view]);
     discard([lent]);
     expect([lent.buffer.byteLength, view.length, view[39_999]]).toEqual([0, 40_000, 7]);
+  });
+
+  it('of a body with its own mapping is gone from the process once freed, and is no chunk meanwhile', () => {
+    const bytes = 2 ** 26 - 2 ** 16;
+    const before = process.memoryUsage().rss;
+    const body = lendMapped(bytes, bytes).fill(7);
+    const small = lendMapped(50_000, 50_000);
+    giveBack([small]);
+    expect(small.length).toBe(0);
+    const chunk = allocate(50_000);
+    const again = lendMapped(50_000, 50_000);
+    expect([isResizable(chunk), isResizable(again), body.length]).toEqual([false, true, bytes]);
+    expect(process.memoryUsage().rss - before).toBeGreaterThan(bytes / 2);
+    discard([body]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(bytes / 2);
   });
 
   it('is kept spare up to 64 MiB', () => {

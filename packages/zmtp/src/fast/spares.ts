@@ -28,8 +28,18 @@ export function takeChunk(bytes: number): Uint8Array {
 
 /** Spare memory of `bytes`, or else `enough` new bytes; do not pass it to {@link reclaim}. */
 export function takeLong(bytes: number, enough = bytes): Uint8Array {
-  const spare = takeSpare(bytes);
+  const spare = takeSpare(bytes, false);
   return spare === undefined ? Buffer.allocUnsafeSlow(enough) : new Uint8Array(spare, 0, bytes);
+}
+
+/** A buffer that could be resized, which V8 has since Node 20: its memory is a mapping of its own. */
+const MappedBuffer = ArrayBuffer as new (bytes: number, options: { readonly maxByteLength: number }) => ArrayBuffer;
+
+/** Like {@link takeLong}, with memory that leaves the process as soon as it is freed. */
+export function takeMapped(bytes: number, enough: number): Uint8Array {
+  const spare = takeSpare(bytes, true);
+  if (spare !== undefined) return new Uint8Array(spare, 0, bytes);
+  return new Uint8Array(new MappedBuffer(enough, { maxByteLength: enough }), 0, enough);
 }
 
 /** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link takeChunk}, unsliced. */
@@ -70,10 +80,16 @@ export function keep(memory: ArrayBuffer): void {
   }
 }
 
-/** The latest piece that is large enough and not much too large. */
-function takeSpare(bytes: number): ArrayBuffer | undefined {
-  const index = spares.findLastIndex(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes);
+/** The latest piece of this kind that is large enough and not much too large. */
+function takeSpare(bytes: number, isMapped: boolean): ArrayBuffer | undefined {
+  const index = spares.findLastIndex(
+    (spare) => isOfKind(spare, isMapped) && spare.byteLength >= bytes && spare.byteLength <= 2 * bytes,
+  );
   const [spare] = index < 0 ? [] : spares.splice(index, 1);
   spareBytes -= spare?.byteLength ?? 0;
   return spare;
+}
+
+function isOfKind(memory: ArrayBuffer & { readonly resizable?: boolean }, isMapped: boolean): boolean {
+  return (memory.resizable === true) === isMapped;
 }
