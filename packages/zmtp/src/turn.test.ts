@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Poller } from './fast/poller.js';
 import { isOn } from './fast/switch.js';
 import { ZmtpTransport } from './transport.js';
@@ -138,6 +138,8 @@ describe('a group that shares one place in the queue', () => {
   /** Records who resumes; `again` makes each ask again, like a reader with endless messages. */
   function crowd(size: number, again: boolean) {
     let now = 0;
+    let isOver = false;
+    onTestFinished(() => void (isOver = true));
     const turns = new Turns(() => now, new Noted());
     const group = new ReadGroup(turns);
     const order: string[] = [];
@@ -145,7 +147,7 @@ describe('a group that shares one place in the queue', () => {
       const one = {
         onRead: () => {
           order.push(name);
-          if (again) group.readLater(one, true);
+          if (again && !isOver) group.readLater(one, true);
         },
       };
       return one;
