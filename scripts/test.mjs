@@ -54,7 +54,7 @@ async function runTasks(tasks) {
   const flags = ['--continue=dependencies-successful', '--summarize', '--log-order=grouped', '--output-logs=new-only'];
   // More tasks than cores: many tests wait for other processes. Those of packages need no builds, but let them go first (turbo.json), because the longest
   // task, @proj/tests#test, waits for all of them.
-  const code = await run('turbo', 'run', ...tasks, ...flags, '--concurrency=200%');
+  const code = await run('turbo', 'run', ...tasks, ...flags, '--concurrency=300%');
   const counts = tasksOfRun().map((task) => {
     const report = readJson(join(task.directory, 'reports', `${task.task}.json`));
     const count = countTask(task, report);
