@@ -1,7 +1,7 @@
 /** What all sockets of a transport share. */
 import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import type { Entropy, MemoryBudget } from '@proj/transport';
-import type { Reuse } from './engine/bytes.js';
+import type { Reuse } from './engine/framing/bytes.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/mechanisms/plain.js';
 import type { Dialer } from './lanes/dialer.js';
