@@ -14,16 +14,8 @@ const { shape } = mdpBrokerOptions.in;
 
 /** Options that mean the same in every protocol. If unset, each protocol uses the default of its reference. */
 export const sharedOptions = z.strictObject({
-  heartbeatMs: milliseconds({ min: 10, max: DAY_MS })
-    .optional()
-    .describe(
-      "heartbeat interval (default: that of each protocol's reference; mdp and nfp: 2500, emqp: 3000, ppp: 1000)",
-    ),
-  liveness: wholeNumber({ min: 2, max: 100 })
-    .optional()
-    .describe(
-      "silent intervals after which a peer is lost (default: that of each protocol's reference; nfp: 6, others: 3)",
-    ),
+  heartbeatMs: milliseconds({ min: 10, max: DAY_MS }).optional().describe('heartbeat interval'),
+  liveness: wholeNumber({ min: 2, max: 100 }).optional().describe('silent intervals after which a peer is lost'),
   requestTtlMs: fromSchema(shape.requestTtlMs, milliseconds).describe(
     'how long a request waits for a service that has no worker',
   ),
@@ -73,6 +65,8 @@ export interface Surroundings {
 export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   /** Named so that they do not clash with those of other protocols. */
   readonly options: Options;
+  /** What its reference does where the shared options are unset. */
+  readonly usual: Readonly<Record<'heartbeatMs' | 'liveness', number>>;
   /** Recognizes frames of this protocol, if it may share an endpoint with others. Default: it shares none. */
   readonly claim?: Claim;
   /** Binds and serves. Rejects with `ADDRESS_IN_USE` if an endpoint is taken, with `OPTIONS_INVALID` for inconsistent options. */

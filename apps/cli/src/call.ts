@@ -4,8 +4,8 @@ import type { Context } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import { readBody, readStandardInput } from './body.js';
 import { callOptions } from './options.js';
-import { askByMdp } from './protocols/mdp.js';
-import { askByPpp } from './protocols/ppp.js';
+import { callables } from './protocols/index.js';
+import type { Callable } from './protocols/index.js';
 import type { CallSettings, Show } from './question.js';
 import { frameForJson, frameForPeople } from './render.js';
 
@@ -15,10 +15,7 @@ export const call = defineCommand({
   summary: 'Send a request to a service and print the reply, one line per frame.',
   options: callOptions,
   operands: [
-    {
-      syntax: '[service]',
-      help: 'name of the service; with --protocol ppp there are no services, and all words are frames',
-    },
+    { syntax: '[service]', help: 'name of the service; in a protocol without services, all words are frames' },
     { syntax: '[body...]', help: 'one frame each: text, @file, - for standard input; @@x is the text @x' },
   ],
   examples: [
@@ -26,17 +23,16 @@ export const call = defineCommand({
     { what: 'the bytes of a file', line: 'sha256 @README.md' },
     { what: 'standard input, the reply as bytes', line: 'echo - --raw <image.png >copy.png' },
     { what: 'for a program', line: 'text-stats @README.md --json' },
-    { what: 'one frame of text to any worker of a Paranoid Pirate queue', line: '--protocol ppp hello' },
+    ...Object.values(callables).flatMap(({ examples = [] }: Callable) => examples),
   ],
   async run(context) {
     const { settings, operands, stop } = context;
-    const hasService = settings.protocol !== 'ppp';
-    const service = hasService ? operands[0] : undefined;
-    if (hasService && service === undefined)
+    const protocol = callables[settings.protocol];
+    const service = protocol.hasServices ? operands[0] : undefined;
+    if (protocol.hasServices && service === undefined)
       throw new ProjError('OPTIONS_INVALID', "missing required argument 'service': 'proj services' lists the services");
-    const body = await readBody(hasService ? operands.slice(1) : operands, readStandardInput);
-    const ask = hasService ? askByMdp : askByPpp;
-    await ask({ settings, service, body, stop, show: presenter(context, service) });
+    const body = await readBody(protocol.hasServices ? operands.slice(1) : operands, readStandardInput);
+    await protocol.ask({ settings, service, body, stop, show: presenter(context, service) });
     return 0;
   },
 });

@@ -1,6 +1,8 @@
 /** The options of the commands of `proj`. */
-import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption, wholeNumber } from '@proj/appkit';
+import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption, usual, wholeNumber } from '@proj/appkit';
 import * as z from 'zod';
+import { callableNames, callables } from './protocols/index.js';
+import type { Callable } from './protocols/index.js';
 
 /** Options of every command that talks to a broker. */
 export const connectionOptions = z.strictObject({
@@ -19,28 +21,25 @@ export const listingOptions = connectionOptions.extend({
   protocol: oneOf(['mdp', 'mdp01', 'nfp']).default('mdp').describe('Majordomo 0.2 or 0.1, or NORFAB'),
 });
 
+const brokers = usual(Object.fromEntries(callableNames.map((name) => [name, callables[name].endpoint])));
+
 /** Options of `proj call`. */
 export const callOptions = connectionOptions
   .extend({
-    connect: connectEndpoints()
-      .optional()
-      .describe(
-        'brokers or queues, in order of preference (default: tcp://127.0.0.1:5555, with ppp tcp://127.0.0.1:5556)',
-      ),
-    protocol: oneOf(['mdp', 'mdp01', 'ppp'])
+    connect: connectEndpoints().optional().describe(`brokers or queues, in order of preference (default: ${brokers})`),
+    protocol: oneOf(callableNames)
       .default('mdp')
-      .describe('Majordomo 0.2 or 0.1, or Paranoid Pirate, which has no services: every word is a frame'),
+      .describe(callableNames.map((name) => `${name}: ${callables[name].title}`).join('; ')),
     failFast: onOff().default(false).describe('ask the broker first and fail at once if no worker offers the service'),
     stream: onOff().default(false).describe('print partial replies as they arrive'),
     raw: onOff().default(false).describe('write the raw bytes of the reply, frames joined'),
   })
-  .superRefine(({ protocol, failFast, stream }, context) => {
-    const refuse = (option: string, message: string): void => {
-      context.addIssue({ code: 'custom', path: [option], message });
-    };
-    if (protocol !== 'ppp') return;
-    if (failFast) refuse('failFast', 'must be off with --protocol ppp, which has no services to ask about');
-    if (stream) refuse('stream', 'must be off with --protocol ppp, which has no partial replies');
+  .superRefine((settings, context) => {
+    const { without = {} }: Callable = callables[settings.protocol];
+    for (const option of ['failFast', 'stream'] as const) {
+      const message = without[option];
+      if (message !== undefined && settings[option]) context.addIssue({ code: 'custom', path: [option], message });
+    }
   });
 
 /** Longest delay and lifetime of a message: the longest that fits on the wire. */

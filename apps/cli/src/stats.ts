@@ -3,8 +3,10 @@ import { defineCommand, formatTable, onOff, printable } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { Model } from '@proj/dashboard/shared';
 import * as z from 'zod';
+
 import { programOptions } from './http/options.js';
 import { openProgram } from './http/program.js';
+import { SERVED } from './protocols/index.js';
 
 interface Figure {
   readonly protocol: string;
@@ -28,7 +30,7 @@ export const stats = defineCommand({
     {
       syntax: '[protocol]',
       help: 'only this protocol',
-      words: ['mdp', 'ppp', 'emqp', 'nfp', 'pzq', 'scheduler'],
+      words: SERVED,
     },
   ],
   examples: [

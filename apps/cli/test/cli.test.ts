@@ -8,19 +8,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 const system = new Programs();
 let endpoint: string;
-let queue: string;
 beforeAll(async () => {
   const { endpoints, registered } = await system.startBroker('--heartbeat-ms', '500', '--liveness', '20');
   endpoint = endpoints.mdp;
-  queue = endpoints.pppFrontend;
   const common = ['--connect', endpoint, '--heartbeat-ms', '500'];
   // Three services with two conversations each, and one conversation of every other worker.
-  const registrations = 9;
+  const registrations = 8;
   const workers = [
     system.start('worker', [...common, '--service', 'echo,sha256,sleep', '--concurrency', '2']),
     system.start('worker', [...common, '--service', 'fail', '--on-error', 'reply']),
     system.start('worker', [...common, '--service', 'echo', '--protocol', 'mdp01']),
-    system.start('worker', ['--connect', endpoints.pppBackend, '--heartbeat-ms', '500', '--protocol', 'ppp']),
   ];
   await Promise.race([registered(registrations), ...workers.map(endOf)]);
 });
@@ -119,45 +116,6 @@ describe('proj call', () => {
   });
 });
 
-describe('proj call --protocol ppp', () => {
-  const ppp = (args: readonly string[], input?: string) =>
-    programs.run('cli', ['call', '--protocol', 'ppp', ...args], input, { PROJ_CLI_CONNECT: queue });
-
-  it.each<[string, string[], string | undefined, string]>([
-    ['every word as a frame', ['echo', 'hello'], undefined, 'echo\nhello\n'],
-    ['an empty frame without words', [], undefined, '\n'],
-    ['standard input, as bytes', ['-', '--raw'], 'b\0c', 'b\0c'],
-    ['JSON, without a service name', ['a', '', '--json'], undefined, '{"kind":"final","body":["a",""]}\n'],
-  ])('takes %s', async (_, args, input, stdout) => {
-    expect(await ppp(args, input)).toEqual({ code: 0, stdout, stderr: '' });
-  });
-
-  it('exits 1 with the error message of a worker that refuses', async () => {
-    const { endpoints, registered } = await programs.startBroker('--only', 'ppp');
-    const args = ['--service', 'fail', '--on-error', 'reply', '--protocol', 'ppp', '--connect', endpoints.pppBackend];
-    programs.start('worker', args);
-    await registered(1);
-    const { code, stdout, stderr } = await ppp(['x', '--connect', endpoints.pppFrontend]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe('proj: request refused: HANDLER_FAILED: handler fail: it always does\n');
-  });
-
-  it('exits 3 without an answer, and lists possible causes', async () => {
-    const { code, stderr } = await ppp(['x', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '2']);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(
-      /^proj: request: no answer to 2 sends in .*; no queue at ipc:\/\/\/no\/such, no worker behind/,
-    );
-  });
-
-  it.each([
-    ['--stream', 'proj: --stream = true: must be off with --protocol ppp, which has no partial replies\n'],
-    ['--fail-fast', 'proj: --fail-fast = true: must be off with --protocol ppp, which has no services to ask about\n'],
-  ])('refuses %s with exit code 2 and one line', async (flag, stderr) => {
-    expect(await ppp(['x', flag])).toEqual({ code: 2, stdout: '', stderr });
-  });
-});
-
 describe('proj services and proj workers', () => {
   it('lists services as text', async () => {
     const { code, stdout } = await proj(['services']);
@@ -195,15 +153,6 @@ describe('proj decode', () => {
       version: '0.1',
       service: 'echo',
       body: ['hi', { hex: 'ff' }],
-    });
-  });
-
-  it('explains a message of another protocol', async () => {
-    const { code, stdout } = await proj(['decode', '02']);
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout:
-        '{"protocol":"ppp","receiver":"queue from a worker","kind":"heartbeat"}\n{"protocol":"ppp","receiver":"worker","kind":"heartbeat"}\n',
     });
   });
 
@@ -272,11 +221,6 @@ describe('proj', () => {
     ],
     ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
     ['no service', ['call'], "proj: missing required argument 'service'"],
-    [
-      'a protocol without services',
-      ['services', '--protocol', 'ppp'],
-      'proj: --protocol = "ppp": must be one of mdp, mdp01, nfp\n',
-    ],
     [
       'a bad protocol',
       ['services', '--protocol', 'mdp03'],

@@ -91,7 +91,7 @@ it("prints the broker's answers as JSON", async () => {
 });
 
 it.each([
-  ['2 for an unknown protocol', ['--protocol', 'ppp'], 2, 'emqp'],
+  ['2 for an unknown protocol', ['--protocol', 'mdp03'], 2, 'emqp'],
   [
     '3 if no Majordomo broker answers',
     ['--protocol', 'mdp', '--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'],

@@ -1,16 +1,9 @@
 /** proj-worker: the sample worker. */
 import { defineCommand, every, processTransport, runProgram, show, untilStopped } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
-import { workerOptions } from './config.js';
-import type { ProtocolName } from './config.js';
+import { protocols, workerOptions } from './config.js';
 import type { Protocol } from './protocol.js';
-import { emqp } from './protocols/emqp.js';
-import { mdp } from './protocols/mdp.js';
-import { nfp } from './protocols/nfp.js';
-import { ppp } from './protocols/ppp.js';
 import { totalStats } from './shown-workers.js';
-
-const protocols: Readonly<Record<ProtocolName, Protocol>> = { mdp, mdp01: mdp, ppp, emqp, nfp };
 
 const serve = defineCommand({
   name: 'serve',
@@ -22,16 +15,11 @@ const serve = defineCommand({
       what: 'two services, with a second broker to fall back on',
       line: '--service sha256,text-stats --connect tcp://a:5555,tcp://b:5555',
     },
-    { what: 'Paranoid Pirate, where the service only chooses the handler', line: '--protocol ppp --service sha256' },
-    {
-      what: 'EventMQ: jobs of two queues, from the exports of a folder of modules',
-      line: "--protocol emqp --queues '10:default,20:email' --directory ./jobs",
-    },
-    { what: 'NORFAB: tasks whose jobs outlive this process', line: '--protocol nfp --service sample --name sample-1' },
     {
       what: 'your own module: export default ({ body }) => body.reverse();',
       line: '--service reverse --handler ./reverse.mjs',
     },
+    ...Object.values(protocols).flatMap(({ examples = [] }: Protocol) => examples),
   ],
   async run({ settings, log, stop, serving, onReload }) {
     onReload(() => Promise.resolve([]));
@@ -52,8 +40,8 @@ const serve = defineCommand({
     // Handlers may take for ever to load.
     await Promise.race([Promise.all(workers.map((worker) => worker.start())), untilStopped(stop)]);
     if (!stop.aborted) {
-      const endpoints = settings.bind ?? settings.connect ?? protocol.endpoints;
-      const work = settings.protocol === 'emqp' ? { queues: settings.queues } : { services: settings.service };
+      const endpoints = settings.bind ?? settings.connect ?? protocol.usual.endpoints;
+      const work = protocol.work?.(settings) ?? { services: settings.service };
       log.info({ endpoints, ...work, http: shown.url }, 'listening');
       serving();
     }

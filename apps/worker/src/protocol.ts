@@ -1,11 +1,55 @@
-/** What a protocol contributes to proj-worker. One file per protocol in `protocols/`. */
+/** What a protocol contributes to proj-worker: its own options, and its workers. One file per protocol in `protocols/`. */
+import { connectEndpoints, milliseconds, oneOf, serviceNames, text, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { encodeFault } from '@proj/frames/service';
 import type { Transport } from '@proj/transport';
-import type { WorkerSettings } from './config.js';
+import * as z from 'zod';
 import { observed } from './handlers/implementation.js';
 import type { Implementation } from './handlers/implementation.js';
-import { findHandler } from './handlers/index.js';
+import { BUILT_IN, findHandler } from './handlers/index.js';
+
+/** The defaults of a protocol. */
+export interface Usual {
+  /** Where workers connect. */
+  readonly endpoints: readonly string[];
+  readonly concurrency: number;
+  readonly heartbeatMs: number;
+  readonly drainMs: number;
+}
+
+/** Options that mean the same in every protocol. `usualOf` tells the defaults of all protocols. */
+export const sharedOptions = (usualOf: (value: keyof Usual) => string) =>
+  z.strictObject({
+    connect: connectEndpoints()
+      .optional()
+      .describe(`brokers or queues, in order of preference (default: ${usualOf('endpoints')})`),
+    service: serviceNames()
+      .default(['echo'])
+      .describe('services to offer; in a protocol without services, a single name chooses the handler'),
+    handler: text('HANDLER', `one of ${BUILT_IN.join(', ')}, or a file`)
+      .optional()
+      .describe(
+        `handler for all services: ${BUILT_IN.join(', ')}, or FILE, a module whose default export is a handler (default: the built-in one named like the service); with emqp a module of jobs by path.callable (default: sample jobs), with nfp a module whose exported functions are tasks (default: all built-in ones)`,
+      ),
+    concurrency: wholeNumber({ min: 1, max: 1000 })
+      .optional()
+      .describe(`requests handled at the same time, per service (default: ${usualOf('concurrency')})`),
+    onError: oneOf(['disconnect', 'reply'])
+      .default('disconnect')
+      .describe('what to do when a handler throws: leave the request to another worker, or reply with an error'),
+    heartbeatMs: milliseconds({ min: 1, max: 86_400_000 })
+      .optional()
+      .describe(`heartbeat interval, the same as the broker's (default: ${usualOf('heartbeatMs')})`),
+    liveness: wholeNumber({ min: 2, max: 1000 })
+      .default(3)
+      .describe('silent intervals after which a broker counts as lost'),
+    drainMs: milliseconds({ min: 1, max: 86_400_000 })
+      .optional()
+      .describe(`how long running requests may continue after SIGTERM (default: ${usualOf('drainMs')})`),
+  });
+
+/** Values of the {@link sharedOptions}. */
+export type SharedSettings = z.output<ReturnType<typeof sharedOptions>>;
 
 /** A worker of any protocol. */
 export interface Worker {
@@ -30,12 +74,24 @@ export interface Offer {
   readonly ended?: Promise<void>;
 }
 
-/** A protocol of proj-worker. */
-export interface Protocol {
-  /** Where to connect by default. */
-  readonly endpoints: readonly string[];
+/** Values of the shared options and of a protocol's own. */
+export type SettingsOf<Options extends z.ZodObject> = SharedSettings & Pick<z.output<Options>, keyof Options['shape']>;
+
+/** A protocol of proj-worker, with its own options beyond the shared ones. */
+export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
+  /** For people. */
+  readonly title: string;
+  readonly usual: Usual;
+  /** Named so that they do not clash with those of other protocols. */
+  readonly options: Options;
+  /** Command lines for `--help`. */
+  readonly examples?: readonly { readonly what: string; readonly line: string }[];
+  /** Options that do not fit each other, and why. `isChosen`: `--protocol` names this one. */
+  refusals?(settings: SettingsOf<Options>, isChosen: boolean): Iterable<readonly [string, string]>;
+  /** What its workers do, for a log line. Default: the services. */
+  work?(settings: SettingsOf<Options>): object;
   /** Creates the workers for these settings; each one logs its events. Rejects with `OPTIONS_INVALID`. */
-  offers(settings: WorkerSettings, surroundings: Surroundings): Promise<readonly Offer[]>;
+  offers(settings: SettingsOf<Options>, surroundings: Surroundings): Promise<readonly Offer[]>;
 }
 
 /** A worker of a protocol with one handler per service, such as Majordomo and Paranoid Pirate. */
@@ -46,7 +102,7 @@ type HandlerWorker = Worker & {
 
 /** One worker for each service of the settings, created by `construct`. */
 export function offersByService(
-  settings: WorkerSettings,
+  settings: SharedSettings,
   { log }: Surroundings,
   construct: (service: string, implementation: Implementation) => HandlerWorker,
 ): Promise<Offer[]> {
@@ -68,7 +124,7 @@ export function offersByService(
 /**
  * The options that workers of every protocol have under the same name. If unset, the protocol's own default applies.
  */
-export function commonOptions(settings: WorkerSettings) {
+export function commonOptions(settings: SharedSettings) {
   const { concurrency, liveness, drainMs, heartbeatMs, onError } = settings;
   return {
     liveness,

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestService, textStatsService } from '@proj/appkit';
 import { PAIRS, Programs, undocumentedFlags } from '@proj/appkit/testing';
-import { LazyPirateClient, MdpClient } from '@proj/client';
+import { MdpClient } from '@proj/client';
 import type { MdpClientOptions } from '@proj/client';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
-const clients: { close(): Promise<void> }[] = [];
+const clients: MdpClient[] = [];
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
   await programs.end();
@@ -30,17 +30,6 @@ async function stage(workerArgs: readonly string[], options?: MdpClientOptions) 
   const worker = programs.start('worker', ['--connect', endpoint, '--log-level', 'debug', ...BEATS, ...workerArgs]);
   await worker.record('listening');
   return { broker, worker, client: connect(endpoint, options) };
-}
-
-/** A queue, a worker with these options and a client. */
-async function pppStage(...workerArgs: readonly string[]) {
-  const { endpoints, registered } = await programs.startBroker('--only', 'ppp', ...BEATS);
-  const flags = ['--protocol', 'ppp', '--connect', endpoints.pppBackend, '--log-level', 'debug'];
-  const worker = programs.start('worker', [...flags, ...BEATS, ...workerArgs]);
-  await registered(1);
-  const client = new LazyPirateClient({ endpoints: [endpoints.pppFrontend], timeoutMs: 30_000 });
-  clients.push(client);
-  return { worker, client };
 }
 
 describe('proj-worker', () => {
@@ -67,21 +56,6 @@ describe('proj-worker', () => {
     ],
     ['a bad number', ['--concurrency', '0'], 'proj-worker: --concurrency = 0: must be a whole number, from 1 to 1000'],
     ['a reserved service', ['--service', 'mmi.echo'], 'proj-worker: --service = "mmi.echo": must be names of 1 to 255'],
-    [
-      'two services over PPP',
-      ['--protocol', 'ppp', '--service', 'echo,sha256'],
-      'proj-worker: --service = ["echo","sha256"]: must be a single name with --protocol ppp, which has no services',
-    ],
-    [
-      'binding for another protocol',
-      ['--bind', 'tcp://127.0.0.1:9'],
-      'proj-worker: --bind = "tcp://127.0.0.1:9": needs --protocol ppp',
-    ],
-    [
-      'binding and connecting',
-      ['--protocol', 'ppp', '--bind', 'tcp://127.0.0.1:9', '--connect', 'tcp://127.0.0.1:9'],
-      'proj-worker: --bind = "tcp://127.0.0.1:9": must not be given together with --connect',
-    ],
     ['a missing handler file', ['--handler', './none.mjs'], 'proj-worker: --handler = "./none.mjs": must be one of'],
   ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
     const { code, stdout, stderr } = await programs.run('worker', args);
@@ -118,52 +92,6 @@ describe('proj-worker', () => {
   it('speaks 0.1', async () => {
     const { client } = await stage(['--protocol', 'mdp01'], { version: '0.1' });
     expect(await client.request('echo', 'hello')).toEqual([Buffer.from('hello')]);
-  });
-
-  it('speaks PPP, where the service chooses the handler', async () => {
-    const { client } = await pppStage();
-    expect(await client.request(['a', '', 'b'])).toEqual([Buffer.from('a'), Buffer.alloc(0), Buffer.from('b')]);
-  });
-
-  it('binds over PPP, for a queue that connects', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'worker-'));
-    try {
-      const bind = `ipc://${join(folder, 'worker')}`;
-      const worker = programs.start('worker', ['--protocol', 'ppp', '--bind', bind, ...BEATS]);
-      expect(await worker.record('listening')).toMatchObject({ endpoints: [bind] });
-      const { endpoints } = await programs.startBroker('--only', 'ppp', '--ppp-backend-connect', bind, ...BEATS);
-      const client = new LazyPirateClient({ endpoints: [endpoints.pppFrontend], timeoutMs: 30_000 });
-      clients.push(client);
-      expect(String(await client.request('x'))).toBe('x');
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-
-  it('serves its typed services over PPP, too', async () => {
-    const { worker, client } = await pppStage('--service', 'sha256', '--concurrency', '2');
-    const bytes = randomBytes(1 << 20);
-    const digest = createHash('sha256').update(bytes).digest('hex');
-    expect(await client.request(digestService('sha256'), bytes)).toEqual({ digest, pid: worker.pid });
-  });
-
-  it('finishes its job on SIGTERM over PPP, too', async () => {
-    const { worker, client } = await pppStage('--service', 'sleep');
-    const reply = client.request('300');
-    await worker.record('request');
-    worker.kill('SIGTERM');
-    expect(String(await reply)).toBe('300');
-    expect(await worker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
-  });
-
-  it('replies with an error over PPP if told to', async () => {
-    const { client } = await pppStage('--service', 'fail', '--on-error', 'reply');
-    await expect(client.request(digestService('fail'), Buffer.alloc(0))).rejects.toMatchObject({ code: 'REJECTED' });
-  });
-
-  it('connects to the default endpoint of its protocol', async () => {
-    const worker = programs.start('worker', ['--protocol', 'ppp']);
-    expect(await worker.record('listening')).toMatchObject({ endpoints: ['tcp://127.0.0.1:5557'] });
   });
 
   it('serves the handler of a file under any name', async () => {

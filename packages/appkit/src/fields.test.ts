@@ -9,6 +9,7 @@ import {
   milliseconds,
   oneOf,
   onOff,
+  usual,
   wholeNumber,
   withinSchema,
   wordFromSchema,
@@ -71,4 +72,9 @@ describe('fromSchema', () => {
   it('brings a number into the bounds of the schema', () => {
     expect([0, 50, 101].map((value) => withinSchema(value, shape.attempts))).toEqual([1, 50, 100]);
   });
+});
+
+it('says what is usual, and where it is not', () => {
+  expect(usual({ mdp: 2500, nfp: 2500, ppp: 1000 })).toBe('2500, with ppp 1000');
+  expect(usual({ mdp: ['tcp://a:1'], mdp01: ['tcp://a:1'] })).toBe('tcp://a:1');
 });

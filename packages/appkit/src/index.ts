@@ -18,6 +18,7 @@ export {
   serviceNames,
   someOf,
   text,
+  usual,
   weightedQueues,
   wholeNumber,
   withinSchema,

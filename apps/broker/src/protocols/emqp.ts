@@ -82,6 +82,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** The protocol `emqp` of `--only`. */
 export const emqp: Protocol<typeof options> = {
   options,
+  usual: { heartbeatMs: HEARTBEAT_MS, liveness: LIVENESS },
   async serve(settings, { transport, log, access, onBroken, onEnded }) {
     const store = storeOf(settings.emqpStore);
     const options = brokerOptions(settings, store);

@@ -45,6 +45,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** The protocol `mdp` of `--only`. */
 export const mdp: Protocol<typeof options> = {
   options,
+  usual: { heartbeatMs: shape.heartbeatIntervalMs.def.defaultValue, liveness: shape.liveness.def.defaultValue },
   // `"MDP" ...`, behind an empty frame in 0.1.
   claim: ([first, second]) => (first?.length === 0 ? second : first)?.[0] === 0x4d,
   async serve(settings, { transport, log, access, onBroken }) {

@@ -92,6 +92,10 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** The protocol `nfp` of `--only`. */
 export const nfp: Protocol<typeof options> = {
   options,
+  usual: {
+    heartbeatMs: shape.keepaliveIntervalMs.def.defaultValue,
+    liveness: shape.keepaliveMultiplier.def.defaultValue,
+  },
   // `empty "NFP" ...`, as peers and broker send it.
   claim: ([empty, header]) =>
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,

@@ -49,6 +49,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** The protocol `ppp` of `--only`. */
 export const ppp: Protocol<typeof options> = {
   options,
+  usual: { heartbeatMs: shape.heartbeatIntervalMs.def.defaultValue, liveness: shape.liveness.def.defaultValue },
   async serve(settings, { transport, log, access, onBroken }) {
     const queue = new PppQueue({ ...queueOptions(settings), access, transport });
     queue.on('broken', onBroken);

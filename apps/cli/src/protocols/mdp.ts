@@ -4,11 +4,12 @@ import { isProjError, MdpClient, ProjError } from '@proj/client';
 import type { MdpServicePresence } from '@proj/client/mdp';
 import { finish } from '../question.js';
 import type { Question } from '../question.js';
+import type { Callable, CallableName } from './index.js';
 
 /** How to reach a broker. */
 export interface ConnectionSettings {
   readonly connect?: string[] | undefined;
-  readonly protocol: 'mdp' | 'mdp01' | 'ppp';
+  readonly protocol: CallableName;
   readonly timeoutMs: number;
   readonly tries: number;
   readonly transport: 'zmq' | 'zmtp';
@@ -21,15 +22,22 @@ export interface Conversation {
   readonly stop: AbortSignal;
 }
 
-const BROKERS = ['tcp://127.0.0.1:5555'];
 /** Time for an answer on a new connection, even from a busy broker. */
 const DIAGNOSIS_MS = 3000;
 
-/** Calls a service and shows its replies. */
-export async function askByMdp(question: Question): Promise<void> {
-  const { settings, stop, service = '' } = question;
-  await withClient(settings, stop, service, (conversation) => ask(conversation, service, question));
-}
+/** The part of `proj call` that speaks 0.2. */
+export const mdp: Callable = {
+  title: 'Majordomo 0.2',
+  endpoint: 'tcp://127.0.0.1:5555',
+  hasServices: true,
+  async ask(question) {
+    const { settings, stop, service = '' } = question;
+    await withClient(settings, stop, service, (conversation) => ask(conversation, service, question));
+  },
+};
+
+/** The same for 0.1. */
+export const mdp01: Callable = { ...mdp, title: 'Majordomo 0.1' };
 
 async function ask({ client, stop }: Conversation, service: string, question: Question): Promise<void> {
   const { settings, body, show } = question;
@@ -58,7 +66,7 @@ export async function withClient<Result>(
   service: string | undefined,
   action: (conversation: Conversation) => Promise<Result>,
 ): Promise<Result> {
-  const { connect = BROKERS, timeoutMs, tries, transport } = settings;
+  const { connect = [mdp.endpoint], timeoutMs, tries, transport } = settings;
   await using client = new MdpClient({
     endpoints: connect,
     version: settings.protocol === 'mdp01' ? '0.1' : '0.2',

@@ -3,12 +3,24 @@ import { processTransport } from '@proj/appkit';
 import { isProjError, LazyPirateClient, ProjError } from '@proj/client';
 import { finish } from '../question.js';
 import type { Question } from '../question.js';
+import type { Callable } from './index.js';
 
-const QUEUES = ['tcp://127.0.0.1:5556'];
+/** The part of `proj call` that speaks it. */
+export const ppp: Callable = {
+  title: 'Paranoid Pirate, which has no services: every word is a frame',
+  endpoint: 'tcp://127.0.0.1:5556',
+  hasServices: false,
+  without: {
+    failFast: 'must be off with --protocol ppp, which has no services to ask about',
+    stream: 'must be off with --protocol ppp, which has no partial replies',
+  },
+  examples: [{ what: 'one frame of text to any worker of a Paranoid Pirate queue', line: '--protocol ppp hello' }],
+  ask,
+};
 
 /** Asks any worker of the queue and shows the reply. */
-export async function askByPpp(question: Question): Promise<void> {
-  const { connect = QUEUES, timeoutMs, tries, transport } = question.settings;
+async function ask(question: Question): Promise<void> {
+  const { connect = [ppp.endpoint], timeoutMs, tries, transport } = question.settings;
   await using client = new LazyPirateClient({
     endpoints: connect,
     timeoutMs,

@@ -1,9 +1,10 @@
 /** EventMQ in proj-worker: a job manager, whose jobs have names instead of services. */
+import { milliseconds, oneOf, text, weightedQueues, wholeNumber } from '@proj/appkit';
 import type { Transport } from '@proj/transport';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
-import type { WorkerSettings } from '../config.js';
-import type { Protocol } from '../protocol.js';
+import * as z from 'zod';
+import type { Protocol, SettingsOf } from '../protocol.js';
 
 const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
 
@@ -13,9 +14,35 @@ const WARN: ReadonlySet<string> = new Set([
   ...['lost', 'job-failed', 'job-retried', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped'],
 ]);
 
+const options = z.strictObject({
+  queues: weightedQueues().default(['10:default']).describe('emqp: queues to take jobs from, higher weights first'),
+  directory: text('DIR', 'a folder')
+    .optional()
+    .describe('emqp: a folder of modules whose exports are jobs, open to anyone who reaches the broker'),
+  pool: oneOf(['processes', 'threads']).default('processes').describe('emqp: where jobs run'),
+  jobTimeoutMs: milliseconds({ min: 0, max: 604_800_000 })
+    .default(0)
+    .describe('emqp: how long a job without a limit of its own may run, 0 for ever'),
+  jobsPerProcess: wholeNumber({ min: 0 })
+    .default(1024)
+    .describe('emqp: jobs after which a process is replaced, 0 for never'),
+  onDisconnect: oneOf(['stop', 'reconnect'])
+    .default('stop')
+    .describe('emqp: what to do when the broker says DISCONNECT'),
+});
+
 /** The EventMQ part of proj-worker: one job manager for all queues; the broker may also end it. */
-export const emqp: Protocol = {
-  endpoints: ['tcp://127.0.0.1:47290'],
+export const emqp: Protocol<typeof options> = {
+  title: 'EventMQ',
+  usual: { endpoints: ['tcp://127.0.0.1:47290'], concurrency: 4, heartbeatMs: 3000, drainMs: 300_000 },
+  options,
+  examples: [
+    {
+      what: 'EventMQ: jobs of two queues, from the exports of a folder of modules',
+      line: "--protocol emqp --queues '10:default,20:email' --directory ./jobs",
+    },
+  ],
+  work: ({ queues }) => ({ queues }),
   offers(settings, { transport, log }) {
     const manager = new EmqpJobManager(optionsFrom(settings, transport));
     manager.on('note', ({ code, ...fields }) => {
@@ -33,14 +60,14 @@ export const emqp: Protocol = {
   },
 };
 
-function optionsFrom(settings: WorkerSettings, transport: Transport): EmqpJobManagerOptions {
+function optionsFrom(settings: SettingsOf<typeof options>, transport: Transport): EmqpJobManagerOptions {
   const { connect, queues, directory, handler, concurrency, pool, drainMs, heartbeatMs, liveness } = settings;
   const { jobTimeoutMs, jobsPerProcess, onDisconnect } = settings;
   const beats =
     heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs, brokerExpiryMs: heartbeatMs * liveness };
   return {
     transport,
-    endpoints: connect ?? [...emqp.endpoints],
+    endpoints: connect ?? [...emqp.usual.endpoints],
     queues: queues.map(weightAndName),
     ...(handler === undefined && directory !== undefined ? {} : { handlers: handler ?? SAMPLE_JOBS }),
     ...(directory === undefined ? {} : { directory }),

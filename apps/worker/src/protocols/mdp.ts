@@ -2,25 +2,34 @@
 import type { Service } from '@proj/frames/service';
 import { MdpWorker } from '@proj/worker';
 import type { MdpWorkerOptions } from '@proj/worker';
+import * as z from 'zod';
 import type { Implementation } from '../handlers/implementation.js';
 import { commonOptions, offersByService } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
-/** The Majordomo part of proj-worker. */
-export const mdp: Protocol = {
-  endpoints: ['tcp://127.0.0.1:5555'],
-  offers(settings, surroundings) {
-    const options = {
-      ...commonOptions(settings),
-      endpoints: settings.connect ?? [...mdp.endpoints],
-      version: settings.protocol === 'mdp01' ? '0.1' : '0.2',
-      transport: surroundings.transport,
-    } as const;
-    return offersByService(settings, surroundings, (service, implementation) =>
-      construct(service, implementation, options),
-    );
-  },
-};
+const options = z.strictObject({});
+
+/** The part of proj-worker that speaks Majordomo 0.2. */
+export const mdp = majordomo('0.2');
+
+/** The same in 0.1. */
+export const mdp01 = majordomo('0.1');
+
+function majordomo(version: '0.2' | '0.1'): Protocol<typeof options> {
+  const endpoints = ['tcp://127.0.0.1:5555'];
+  return {
+    title: `Majordomo ${version}`,
+    usual: { endpoints, concurrency: 1, heartbeatMs: 2500, drainMs: 10_000 },
+    options,
+    offers(settings, surroundings) {
+      const { connect = endpoints } = settings;
+      const common = { ...commonOptions(settings), endpoints: connect, version, transport: surroundings.transport };
+      return offersByService(settings, surroundings, (service, implementation) =>
+        construct(service, implementation, common),
+      );
+    },
+  };
+}
 
 function construct(
   service: string,
