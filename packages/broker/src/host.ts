@@ -1,4 +1,4 @@
-/** What the facades of all brokers tell their `EngineHost` in the same way: common options and events. */
+/** The `EngineHost` settings that the facades of all brokers share: common options and events. */
 import { Access, EngineHost, parseOptions } from '@proj/transport';
 import type { AccessRules, Emitter, HostEvents, HostProgram, Transport } from '@proj/transport';
 import { serverCurve, type ServerCurve } from '@proj/transport/curve';
@@ -14,16 +14,16 @@ interface Settings {
   readonly transport?: Transport | undefined;
 }
 
-/** What every engine is told. */
+/** Common settings of every engine. */
 type Common = { readonly kind: 'access'; readonly access: Access } | { readonly kind: 'drain' };
 
-/** What each broker says of itself. */
+/** What each broker supplies. */
 type Program<Event, Effect> = Pick<
   HostProgram<Event, Effect>,
   'name' | 'engine' | 'sockets' | 'publishers' | 'started' | 'perform' | 'onMemory'
 >;
 
-/** The host of one broker. It asks for `transport` when it starts. */
+/** The host of one broker. Calls `transport` when it starts. */
 export function hostOf<Event, Effect>(
   settings: Settings,
   events: Pick<Emitter<HostEvents>, 'emit'>,
@@ -43,7 +43,7 @@ export function hostOf<Event, Effect>(
   );
 }
 
-/** Compiles access rules. Throws `OPTIONS_INVALID`, in the name of this class, if they are not valid. */
+/** Compiles access rules. Throws `OPTIONS_INVALID` with this class's name if they are invalid. */
 export function compileAccess(facade: string, rules: AccessRules): Access {
   return new Access(parseOptions(facade, accessOptions, { access: rules }).access);
 }

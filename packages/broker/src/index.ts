@@ -1,4 +1,4 @@
-/** Brokers for ZeroMQ request-reply: what their users need. The rest of each protocol stands in its own entry, such as `@proj/broker/mdp`. */
+/** Brokers for ZeroMQ request-reply: what their users need. The rest of each protocol is in its own entry, such as `@proj/broker/mdp`. */
 export { defineService } from '@proj/frames/service';
 export type { Service } from '@proj/frames/service';
 export { isProjError, ProjError } from '@proj/transport';

@@ -6,13 +6,13 @@ export { curveOfServer as curve, milliseconds, transportOfServer as transport } 
 
 const endpoint = endpointOf('must be a ZeroMQ endpoint such as tcp://127.0.0.1:5555 or ipc:///run/broker.sock');
 
-/** Where one ROUTER binds: one endpoint, or up to 16. Port `*` allowed. */
+/** Where to bind one ROUTER: one endpoint, or up to 16. Port `*` allowed. */
 export const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
 
 /** Access rules. */
 export const access = accessRules('echo');
 
-/** What `setAccess` of a facade takes. */
+/** The argument of a facade's `setAccess`. */
 export const accessOptions = z.strictObject({
   /** All of the rules. */
   access,
@@ -25,15 +25,21 @@ export const count = (max: number) => z.int().min(1).max(max);
 export const workerSideFields = {
   /** Heartbeat intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP and 6/PPP: "usually 3-5"). */
   liveness: z.int().min(2).max(100).default(3),
-  /** Milliseconds of silence after which a busy worker is dead if it sends heartbeats while it works. Default: heartbeat interval x liveness. */
+  /** Silence after which a busy worker is dead if it sends heartbeats while it works, in milliseconds. Default: heartbeat interval x liveness. */
   busyExpiryMs: milliseconds(10).optional(),
-  /** Milliseconds of silence after which any other busy worker is dead: the Guide's workers send no heartbeats while they work. At least `busyExpiryMs`; default 300000, or `busyExpiryMs` if that is more. */
+  /**
+   * Silence after which any other busy worker is dead, in milliseconds: the Guide's workers send no heartbeats while they work. At least
+   * `busyExpiryMs`; default 300000, or `busyExpiryMs` if that is more.
+   */
   muteExpiryMs: milliseconds(10).optional(),
-  /** How many workers may be given one request before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill all of them. */
+  /**
+   * Number of workers that one request may be given to before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill
+   * all of them.
+   */
   maxAttempts: count(100).default(3),
   /** Workers that may be registered at a time. Default 100000. */
   workersMax: count(1_000_000).default(100_000),
-  /** Registrations of one connection per second, and no more at once: further ones are refused. Default 100. */
+  /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
   registrationsPerSecondMax: count(1_000_000).default(100),
   /** Frames of one message. Default 1024. */
   maxMessageFrames: z.int().min(8).max(1_000_000).default(1024),
@@ -43,7 +49,7 @@ export const workerSideFields = {
   drainMs: milliseconds(0).default(10_000),
   /** Milliseconds that closing may take to send pending messages. Default 1000. */
   lingerMs: milliseconds(0).default(1000),
-  /** CURVE: encryption, and admission by key. Default: neither. */
+  /** CURVE: encryption, and authorization by key. Default: neither. */
   curve: curveOfServer.optional(),
   /** Sockets and clock. Default: ZMTP and the system clock. */
   transport: transportOfServer.optional(),
@@ -73,7 +79,7 @@ interface WorkerSide {
   readonly maxMessageBytes: number;
 }
 
-/** Refuses limits that contradict each other. */
+/** Rejects contradictory limits. */
 export function checkWorkerSide(options: WorkerSide, context: z.RefinementCtx): void {
   const { heartbeatIntervalMs, muteExpiryMs, requestQueueMaxBytes, maxMessageBytes } = options;
   const { busyExpiryMs } = withExpiry(options);
@@ -81,14 +87,17 @@ export function checkWorkerSide(options: WorkerSide, context: z.RefinementCtx): 
     context.addIssue({ code: 'custom', path: [field], message });
   };
   if (busyExpiryMs < heartbeatIntervalMs)
-    refuse('busyExpiryMs', 'must be at least heartbeatIntervalMs, or every job outlives its worker');
+    refuse('busyExpiryMs', 'must be at least heartbeatIntervalMs, because otherwise every job outlives its worker');
   if (muteExpiryMs !== undefined && muteExpiryMs < busyExpiryMs)
     refuse(
       'muteExpiryMs',
-      `must be at least ${busyExpiryMs.toString()}, the busyExpiryMs of workers that beat at work`,
+      `must be at least ${busyExpiryMs.toString()}, the busyExpiryMs of workers that send heartbeats while they work`,
     );
   if (requestQueueMaxBytes < maxMessageBytes)
-    refuse('requestQueueMaxBytes', 'must be at least maxMessageBytes, or a legal message could never be queued');
+    refuse(
+      'requestQueueMaxBytes',
+      'must be at least maxMessageBytes, because otherwise some legal messages could never be queued',
+    );
 }
 
 /** Fills in the defaults of `busyExpiryMs` and `muteExpiryMs`. */

@@ -1,8 +1,8 @@
-/** Calls of this process at a pool, the facade's half: ids, the callers' signals, and who waits. No protocol. */
+/** Calls of this process at a pool, the facade's half: ids, the callers' signals, and the waiting callers. Knows no protocol. */
 import { ProjError } from '@proj/transport';
 import type { Transport } from '@proj/transport';
 
-/** What the host of a pool does for its calls. */
+/** A pool's host, as its calls use it. */
 interface CallHost {
   readonly transport: Transport | undefined;
   dispatch(event: { readonly kind: 'abort'; readonly id: number }): void;
@@ -25,7 +25,7 @@ export class PoolCalls<Call extends { readonly outcome: { fail(error: unknown): 
     this.#host = host;
   }
 
-  /** Opens a call and returns its id; aborted by the signal, it fails with the signal's reason. Throws `CLOSED` while the pool does not run. */
+  /** Opens a call and returns its id; aborted by the signal, it fails with the signal's reason. Throws `CLOSED` while the pool is not running. */
   open(call: Call, signal: AbortSignal | undefined): number {
     const { transport } = this.#host;
     if (transport === undefined) throw new ProjError('CLOSED', `${this.#facade}: request while not started`);
@@ -44,7 +44,7 @@ export class PoolCalls<Call extends { readonly outcome: { fail(error: unknown): 
     return this.#pending.get(id)?.call;
   }
 
-  /** Ends the call and returns it, for its caller to be told; `undefined` if it is over already. */
+  /** Ends the call and returns it, so that its caller can be answered; `undefined` if it has already ended. */
   take(id: number): Call | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
@@ -52,7 +52,7 @@ export class PoolCalls<Call extends { readonly outcome: { fail(error: unknown): 
     return pending?.call;
   }
 
-  /** As `take`, and tells the engine that nobody waits any more. */
+  /** As `take`, and tells the engine that nobody is waiting any more. */
   abort(id: number): Call | undefined {
     const call = this.take(id);
     if (call !== undefined) this.#host.dispatch({ kind: 'abort', id });

@@ -3,7 +3,7 @@
 /** The zero-length frame: envelope delimiter of REQ/REP, MDP and PPP. Never written to. */
 export const EMPTY_FRAME: Uint8Array = new Uint8Array(0);
 
-/** Longest text made in one go. */
+/** Longest text converted in one call. */
 const FLAT_MAX = 1024;
 
 /** True when both frames hold the same bytes. */
@@ -15,8 +15,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * The bytes as a string of the same length, one character (U+0000 to U+00FF) per byte: a lossless map key for routing
- * ids, unlike UTF-8, which merges distinct ids. Meant for short frames; the cost is linear.
+ * The bytes as a string of the same length, one character (U+0000 to U+00FF) per byte: a lossless map key for routing ids, unlike UTF-8, which
+ * merges distinct ids. For short frames; the cost is linear.
  */
 export function latin1(bytes: Uint8Array): string {
   // One flat string: a map would have to put it together from its characters first. Long ones go beyond the stack.
@@ -35,7 +35,7 @@ export function fromLatin1(text: string): Uint8Array {
   return bytes;
 }
 
-/** As {@link fromLatin1}, at the beginning of memory that is long enough. */
+/** As {@link fromLatin1}, into the beginning of memory that is long enough. */
 export function putLatin1(text: string, memory: Uint8Array): void {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -44,7 +44,7 @@ export function putLatin1(text: string, memory: Uint8Array): void {
   }
 }
 
-/** Bytes for a log line: quoted when all are printable ASCII, `0x` and hex otherwise, cut after `max` bytes with `...`. */
+/** Bytes for a log line: quoted if all are printable ASCII, otherwise `0x` and hex, cut after `max` bytes with `...`. */
 export function printable(bytes: Uint8Array, max = 64): string {
   const head = bytes.subarray(0, max);
   const tail = bytes.length > max ? '...' : '';
@@ -52,10 +52,7 @@ export function printable(bytes: Uint8Array, max = 64): string {
   return `0x${Array.from(head, (byte) => byte.toString(16).padStart(2, '0')).join('')}${tail}`;
 }
 
-/**
- * A frame fit to be kept: itself, or a copy if it lies in memory more than twice its size. A frame that is passed on at once need not be
- * compacted.
- */
+/** A frame for keeping: itself, or a copy if it lies in memory more than twice its size. A frame that is passed on at once need not be compacted. */
 export function compact(frame: Uint8Array): Uint8Array {
   const { length } = frame;
   if (!isLoose(frame)) return frame;
@@ -66,8 +63,8 @@ export function compact(frame: Uint8Array): Uint8Array {
 }
 
 /**
- * The frames of a message, fit to be kept: themselves, or, if they lie in memory more than twice their size in all, copies of those that
- * are less than half of their piece of memory. The copies share one piece, since a piece for each costs more than a small frame.
+ * The frames of a message for keeping: themselves or, if they lie in memory more than twice their total size, copies of those that are less than
+ * half of their piece of memory. The copies share one piece, because a piece for each costs more than a small frame.
  */
 export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[] {
   if (slackOf(frames) === 0) return frames;
@@ -86,7 +83,7 @@ function isLoose({ buffer, length }: Uint8Array): boolean {
   return buffer.byteLength > 2 * length;
 }
 
-/** Extra bytes that keeping these frames uncompacted would hold; 0 where {@link compactAll} leaves them as they are. */
+/** Extra bytes that keeping these frames uncompacted would hold; 0 if {@link compactAll} leaves them unchanged. */
 export function slackOf(frames: readonly Uint8Array[]): number {
   let held = 0;
   if (frames.length === 1) held = (frames[0] as Uint8Array).buffer.byteLength;
@@ -95,7 +92,7 @@ export function slackOf(frames: readonly Uint8Array[]): number {
   return held > 2 * total ? held - total : 0;
 }
 
-/** Sum of the frame lengths, in bytes. */
+/** Total length of the frames, in bytes. */
 export function totalBytes(frames: readonly Uint8Array[]): number {
   let total = 0;
   for (const frame of frames) total += frame.length;

@@ -1,4 +1,4 @@
-/** Shared vocabulary of all codecs: byte helpers, service names and the value that stands for undecodable input. */
+/** Shared vocabulary of all codecs: byte helpers, service names and the value for undecodable input. */
 export {
   compact,
   compactAll,

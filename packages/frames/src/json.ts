@@ -1,8 +1,8 @@
-/** JSON from peers: checks before it is parsed. */
+/** JSON from peers: checks before parsing. */
 
 /**
- * True when JSON has more than `max` commas, colons and opening brackets outside its texts: parsing costs by values, not by
- * bytes, so this is looked at first. Linear, at a fraction of the cost of parsing; any bytes do.
+ * True if JSON has more than `max` commas, colons and opening brackets outside its strings: the cost of parsing depends on values rather than
+ * bytes, so this is checked first. Linear, at a fraction of the cost of parsing; accepts any bytes.
  */
 export function hasMoreValues(json: Uint8Array, max: number): boolean {
   if (json.length <= max) return false;
@@ -15,7 +15,7 @@ export function hasMoreValues(json: Uint8Array, max: number): boolean {
   return false;
 }
 
-/** Where the quote is that ends the text which begins with the one at `start`: it has an even number of backslashes before it. */
+/** The index of the quote that ends the string starting at `start`: it has an even number of backslashes before it. */
 function endOfText(json: Uint8Array, start: number): number {
   for (let at = json.indexOf(0x22, start + 1); at !== -1; at = json.indexOf(0x22, at + 1)) {
     let before = at;

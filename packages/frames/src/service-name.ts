@@ -1,6 +1,6 @@
 /**
- * Service names, the one rule that Majordomo and typed services share: 18/MDP says "printable string", which this project
- * reads as 1 to 255 bytes of printable ASCII (0x20 to 0x7e), compared byte for byte.
+ * Service names, the rule that Majordomo and typed services share: 18/MDP says "printable string", which this project reads as 1 to 255 bytes of
+ * printable ASCII (0x20 to 0x7e), compared byte for byte.
  */
 import { equalBytes, fromLatin1, latin1 } from './bytes.js';
 
@@ -13,7 +13,7 @@ interface Known {
   readonly frame: Uint8Array;
 }
 
-/** Recent names, each at a place derived from its length and its ends: most messages name a recent service. */
+/** Recent names, each at an index derived from its length and its ends: most messages name a recent service. */
 const recent = new Array<Known | undefined>(RECENT_MAX).fill(undefined);
 
 /** True for 1 to 255 characters, all of them printable ASCII. */
@@ -23,7 +23,7 @@ export function isServiceName(text: string): boolean {
   return true;
 }
 
-/** The name in a frame, or `undefined` when the frame holds no valid name. */
+/** The name in a frame, or `undefined` if it is not valid. */
 export function readServiceName(frame: Uint8Array): string | undefined {
   const { length } = frame;
   if (length === 0 || length > NAME_MAX_BYTES) return undefined;
@@ -34,7 +34,7 @@ export function readServiceName(frame: Uint8Array): string | undefined {
   return remember(place, latin1(frame)).name;
 }
 
-/** The frame of a name, shared and never to be written to. Throws a `RangeError` that quotes the name when it is not valid. */
+/** The frame of a name, shared: do not modify it. Throws a `RangeError` that quotes an invalid name. */
 export function writeServiceName(name: string): Uint8Array {
   const place = placeOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length - 1));
   const before = recent[place];
@@ -43,10 +43,10 @@ export function writeServiceName(name: string): Uint8Array {
   return remember(place, name).frame;
 }
 
-/** One sentence about a name that {@link isServiceName} refuses: the name, cut to a readable length, and what is allowed. */
+/** One sentence about an invalid name: the name, shortened, and what is allowed. */
 export function describeBadName(name: string): string {
   const shown = name.length > 40 ? `${name.slice(0, 40)}...` : name;
-  return `service name ${JSON.stringify(shown)}: allowed are 1 to ${NAME_MAX_BYTES} printable ASCII characters`;
+  return `service name ${JSON.stringify(shown)}: must be 1 to ${NAME_MAX_BYTES} printable ASCII characters`;
 }
 
 function placeOf(length: number, first: number, last: number): number {

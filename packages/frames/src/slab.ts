@@ -1,6 +1,6 @@
 /**
- * Frames for what is about to be sent, cut out of larger pieces of memory: one of its own for each small frame costs a broker
- * a tenth of its time, since the engine of the language gives it room that no socket can read. They must not be written to.
+ * Frames for outgoing messages, cut from larger pieces of memory: a separate piece for each small frame costs a broker a tenth of its time,
+ * because V8 places it on its heap, where no socket can read it. Do not modify them.
  */
 import { fromLatin1, putLatin1 } from './bytes.js';
 

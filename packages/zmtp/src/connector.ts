@@ -42,7 +42,7 @@ export class Connector implements Watched {
     this.#open();
   }
 
-  /** True when there is no connection and no further attempt. */
+  /** True if there is no connection and no further attempt. */
   get idle(): boolean {
     return this.#link === undefined && this.#cancel === undefined && this.#retry.at === Infinity;
   }

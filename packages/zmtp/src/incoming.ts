@@ -40,12 +40,12 @@ export class Incoming {
     return this.#bytes;
   }
 
-  /** Reading goes on after a halt. */
+  /** Reading resumes after a pause. */
   onProceed(now: number): void {
     this.#since = now;
   }
 
-  /** Cuts connections as if beyond the bound until this many bytes are freed, but none heard after `until`; returns the bytes freed. */
+  /** Cuts connections as if beyond the bound until this many bytes are freed, but none that received anything after `until`; returns the bytes freed. */
   relieve(bytes: number, until: number): number {
     let relieved = 0;
     for (const [stale, { bytes: held, heardAt }] of [...this.#large]) {

@@ -11,7 +11,7 @@ import type { World } from './world.js';
 
 /** Overhead of a subscription besides its bytes. */
 const SUBSCRIPTION_BYTES = 64;
-/** Subscriptions of those who are gone that are taken back in one turn: a millisecond. */
+/** Subscriptions of departed subscribers removed per turn: a millisecond. */
 const FORGOTTEN_PER_TURN = 512;
 
 /** One connection and its subscriptions. */
@@ -36,7 +36,7 @@ class Subscriber {
 export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading {
   readonly #prefixes = new Prefixes<Subscriber>();
   readonly #subscribers = new Map<Pipe, Subscriber>();
-  /** Those who are gone and whose subscriptions are still there. */
+  /** Departed subscribers whose subscriptions remain. */
   readonly #leaving = new Fifo<Subscriber>();
   #listener: PublisherListener | undefined;
   #round = 0;
@@ -99,7 +99,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
     if (this.#leaving.length === 1) this.onRead();
   }
 
-  /** Takes back what those who are gone have asked for, little by little: one may have asked for tens of thousands. */
+  /** Removes the subscriptions of departed subscribers in slices: one may have tens of thousands. */
   onRead(): void {
     let left = FORGOTTEN_PER_TURN;
     for (let one = this.#leaving.peek(); one !== undefined; one = this.#leaving.peek()) {

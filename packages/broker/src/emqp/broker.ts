@@ -46,17 +46,17 @@ import type { EmqpBrokerStats } from './engine/state.js';
 export interface EmqpBrokerEvents {
   'peer-joined': EmqpPeerJoinedNotice;
   'peer-left': EmqpPeerLeftNotice;
-  /** Something worth a log line; repeated for the same peer at most once a minute. */
+  /** A note for the log; at most once a minute for the same peer. */
   note: EmqpBrokerNote;
-  /** The broker has stopped, because an admin or `drain` told it to, and closes. */
+  /** The broker has stopped, because of an admin or `drain`, and closes. */
   drained: undefined;
-  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
   refused: HandshakeRefusal;
-  /** A socket failed for good and receives nothing more. Close this broker and start another. */
+  /** A socket failed permanently and receives nothing more. Close this broker and start another one. */
   broken: Error;
 }
 
-/** Where an {@link EmqpBroker} is bound, with port `*` filled in. */
+/** The bound endpoints of an {@link EmqpBroker}, with port `*` filled in. */
 export interface EmqpBrokerEndpoints {
   /** For clients and schedulers. */
   readonly frontend: string[];
@@ -70,7 +70,8 @@ export interface EmqpBrokerEndpoints {
 const SOCKETS = { frontend: 0, backend: 1, admin: 2 } as const;
 
 /**
- * Gives the jobs of clients and schedulers to the workers of named queues, as EventMQ's router does, and keeps the promises that it only makes.
+ * Gives jobs from clients and schedulers to the workers of named queues, as EventMQ's router does, and keeps the promises that EventMQ only
+ * makes.
  *
  * ```ts
  * await using broker = new EmqpBroker({ frontend: 'tcp://127.0.0.1:47291', backend: 'tcp://127.0.0.1:47290' });
@@ -86,7 +87,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
   #starting: Promise<EmqpBrokerEndpoints> | undefined;
   #closing: Promise<void> | undefined;
   readonly #store: RecordStore | undefined;
-  /** Jobs found in the store, until the engine has them. */
+  /** Jobs found in the store, until the engine gets them. */
   readonly #kept: EmqpKeptJob[] = [];
 
   /** Validates the options. Throws `OPTIONS_INVALID`. */
@@ -110,7 +111,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     );
   }
 
-  /** Rejects also with the store's error, and leaves the store closed. */
+  /** Also rejects with the store's error, and leaves the store closed. */
   start(): Promise<EmqpBrokerEndpoints> {
     return (this.#starting ??= this.#start());
   }
@@ -123,17 +124,20 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     return this.#dismiss({ worker: id }, false);
   }
 
-  /** As {@link EmqpBroker.disconnectWorker}, when its jobs have ended; it gets no others. */
+  /** As {@link EmqpBroker.disconnectWorker}, once its jobs have ended; it gets no others. */
   drainWorker(id: string): number {
     return this.#dismiss({ worker: id }, true);
   }
 
-  /** As {@link EmqpBroker.drainWorker}, all job managers of a queue. */
+  /** As {@link EmqpBroker.drainWorker}, for all job managers of a queue. */
   drainQueue(name: string): number {
     return this.#dismiss({ queue: name }, true);
   }
 
-  /** Jobs of this queue wait until {@link EmqpBroker.resumeQueue}, also beyond `requestTtlMs`; new ones are accepted. Returns how many there are: 1 or 0. */
+  /**
+   * Jobs of this queue wait until {@link EmqpBroker.resumeQueue}, even beyond `requestTtlMs`; new ones are accepted. Returns how many there are:
+   * 1 or 0.
+   */
   pauseQueue(name: string): number {
     return this.#pause(name, true);
   }
@@ -143,14 +147,17 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     return this.#pause(name, false);
   }
 
-  /** Gives up the jobs that wait in this queue; clients that asked for results are told. Returns how many there were; `undefined` if there is no such queue. */
+  /**
+   * Gives up the waiting jobs of this queue; clients that asked for results are informed. Returns how many there were; `undefined` if there is
+   * no such queue.
+   */
   purgeQueue(name: string): number | undefined {
     const count = this.#engine.waitingIn(name);
     if (count !== undefined) this.#host.dispatch({ kind: 'purge', queue: name });
     return count;
   }
 
-  /** Running jobs may finish for `drainMs`; then workers and schedulers get farewells. Guaranteed jobs that are not done stay in the store. */
+  /** Running jobs may finish for `drainMs`; then workers and schedulers get farewells. Unfinished guaranteed jobs stay in the store. */
   async drain(): Promise<void> {
     await this.#host.drain();
     await this.close();
@@ -175,9 +182,9 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     this.#host.setAccess(compileAccess('EmqpBroker', rules));
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
+  /** Current sizes and totals so far; the cost is linear in the number of queues and registered peers. */
   stats(): EmqpBrokerStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of each queue, worker and client, at a cost linear in these and in running jobs. */
+  /** The same plus the operator's view: figures of each queue, worker and client, at a cost linear in these and in running jobs. */
   stats(options: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);
@@ -272,7 +279,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
 function corrupt(key: string): ProjError {
   return new ProjError(
     'CORRUPT',
-    `EmqpBroker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a backup`,
+    `EmqpBroker: record ${key} of the store is not a job of this version: use the version that wrote it, or restore the store from a backup`,
   );
 }
 
@@ -305,7 +312,7 @@ function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: EmqpBroker
   return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
-/** A command of ours that did not go out. Decoding it again costs nothing in normal operation; remembering every message would. */
+/** Decodes one of our commands that was not delivered. Decoding again costs nothing in normal operation; remembering every message would. */
 function decodeOwn(frames: readonly Uint8Array[]): EmqpFromBroker | undefined {
   for (const decode of [decodeEmqpAtWorker, decodeEmqpAtScheduler]) {
     const command = decode(frames);

@@ -3,7 +3,7 @@ import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 
-/** What a broker needs of a pub-sub device in its process. */
+/** What a broker needs from a pub-sub device in its process. */
 export interface EmqpPublisher {
   /** As `EmqpPubSub.publish`. */
   publish(topic: Uint8Array, body: Uint8Array): void;
@@ -15,29 +15,29 @@ const socketFields = {
   maxMessageFrames: z.int().min(9).max(1_000_000).default(64),
   /** Bytes of one message. Default 64 MiB. */
   maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
-  /** Milliseconds that closing may take to flush pending messages. Default 1000. */
+  /** Time limit for closing to flush pending messages, in milliseconds. Default 1000. */
   lingerMs: milliseconds(0).default(1000),
-  /** CURVE encryption and admission by key. Default: neither. */
+  /** CURVE encryption and authorization by key. Default: neither. */
   curve: curve.optional(),
   /** Sockets and clock. Default: `zmtpTransport()`. */
   transport: transport.optional(),
 };
 
-/** Schema of {@link EmqpBrokerOptions}. All fields are optional; unknown ones are refused. */
+/** Schema of {@link EmqpBrokerOptions}. All fields are optional; unknown ones are rejected. */
 export const emqpBrokerOptions = z
   .strictObject({
     ...socketFields,
-    /** Where clients and schedulers connect: one endpoint or several. Port `*` allowed. Default: EventMQ's. */
+    /** Endpoints for clients and schedulers: one or several. Port `*` allowed. Default: EventMQ's. */
     frontend: endpoints.default('tcp://127.0.0.1:47291'),
-    /** Where workers connect. Default: EventMQ's. */
+    /** Endpoints for workers. Default: EventMQ's. */
     backend: endpoints.default('tcp://127.0.0.1:47290'),
-    /** Where consoles connect. Everybody who reaches it may stop the broker. Default: EventMQ's. */
+    /** Endpoints for consoles. Any peer that reaches one may stop the broker. Default: EventMQ's. */
     admin: endpoints.default('tcp://127.0.0.1:47293'),
     /** Milliseconds between two heartbeats to a worker or scheduler. 10 ms to a day, default 3000 (EventMQ). */
     heartbeatIntervalMs: milliseconds(10).default(3000),
-    /** Milliseconds of silence after which a worker or scheduler is dead. Default 9000: three intervals; EventMQ waits 5 to 15 s. */
+    /** Silence after which a worker or scheduler is dead, in milliseconds. Default 9000: three intervals; EventMQ waits 5 to 15 s. */
     expiryMs: milliseconds(10).default(9000),
-    /** Queues of a worker that names none, as `[weight, name]`. 1 to 1000 of them, default `[[10, "default"]]` (EventMQ). */
+    /** Queues of a worker that names none, as `[weight, name]`. 1 to 1000, default `[[10, "default"]]` (EventMQ). */
     defaultQueues: z
       .array(z.tuple([z.number(), z.string().min(1).max(85)]))
       .min(1)
@@ -45,45 +45,45 @@ export const emqpBrokerOptions = z
       .default([[10, 'default']]),
     /** What to do with a request for a queue that no worker serves: put it into queue `default` at once, or let it `wait` for `requestTtlMs`. Default `default` (EventMQ). */
     unknownQueue: z.enum(['default', 'wait']).default('default'),
-    /** Milliseconds that a request waits in a queue without workers before it moves to queue `default`. Up to a day, default 30000. */
+    /** How long a request waits in a queue without workers before it moves to queue `default`, in milliseconds. Up to a day, default 30000. */
     requestTtlMs: milliseconds(1).default(30_000),
     /** Requests that may wait in a queue. Default 10000 (EventMQ). */
     queueMax: count(10_000_000).default(10_000),
     /** Requests that may wait in queue `default`. Default 1000000. */
     defaultQueueMax: count(10_000_000).default(1_000_000),
-    /** Bytes of all requests that wait or are guaranteed, bookkeeping included. Default 512 MiB. */
+    /** Bytes of all waiting or guaranteed requests, including bookkeeping. Default 512 MiB. */
     queueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(536_870_912),
     /**
-     * Queue names with workers, apart from `default`, and as many again that clients only ask for. A client that was the first to ask for a tenth
-     * of what is left of the latter, at least 16, may ask for no further name meanwhile: its requests go to `default`. All sockets with one CURVE key,
-     * or on one connection, count as one client. Default 10000.
+     * Queue names with workers, not counting `default`, and as many again that clients only ask for. A client that was the first to ask for a
+     * tenth of what is left of the latter, at least 16, may not ask for further names meanwhile: its requests go to `default`. All sockets with
+     * one CURVE key, or on one connection, count as one client. Default 10000.
      */
     queuesMax: count(1_000_000).default(10_000),
     /** Workers and schedulers that may be registered at once. Default 100000. */
     peersMax: count(1_000_000).default(100_000),
-    /** Registrations of one connection per second, and no more at once: further ones are refused. Default 100. */
+    /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
     registrationsPerSecondMax: count(1_000_000).default(100),
-    /** Milliseconds for which the result of a job is forwarded to its client. Up to a day, default 3600000. */
+    /** How long the result of a job is forwarded to its client, in milliseconds. Up to a day, default 3600000. */
     resultRouteTtlMs: milliseconds(1).default(3_600_000),
-    /** Jobs whose results may be awaited at once; beyond that the oldest is given up. Default 1000000. */
+    /** Jobs with awaited results; beyond that the oldest is given up. Default 1000000. */
     resultRouteMax: count(10_000_000).default(1_000_000),
-    /** Workers that a guaranteed job may be given to before it is given up. 1 to 100, default 10. */
+    /** Number of workers that a guaranteed job may be given to before it is given up. 1 to 100, default 10. */
     guaranteeAttempts: count(100).default(10),
-    /** Milliseconds of silence after which a worker that has left loses its unfinished jobs. Default 5000. */
+    /** Silence after which a worker that has left loses its unfinished jobs, in milliseconds. Default 5000. */
     leaveGraceMs: milliseconds(10).default(5000),
     /**
-     * Where guaranteed jobs are kept. Default: only in memory, so they end with this process. With a store, such as `lmdbRecords` or
-     * `postgresRecords` of `@proj/store`, a job is accepted once it is on disk, and the next broker with that store takes it over. The broker
-     * opens and closes the store, and must be its only user. Rule 35.
+     * The store for guaranteed jobs. Default: memory, so they end with this process. With a store, such as `lmdbRecords` or `postgresRecords` of
+     * `@proj/store`, a job is accepted once it is on disk, and the next broker with that store takes it over. The broker opens and closes the
+     * store, and must be its only user. Rule 35.
      */
     store: z.custom<RecordStore>(isStore, 'expected a RecordStore, such as lmdbRecords({ folder })').optional(),
-    /** How a client is told that its request is accepted: by the product's REPLY, by ACK, or both. Default `reply` (EventMQ). */
+    /** How to accept a client's request: with the product's REPLY, with ACK, or both. Default `reply` (EventMQ). */
     acceptance: z.enum(['reply', 'ack', 'both']).default('reply'),
     /** The farewell: the text's KBAI, the product's KBYE, or both. Default `both`. */
     byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
-    /** Obey DISCONNECT on frontend and backend, as EventMQ does. Default false, since any client could stop the broker. */
+    /** Obey DISCONNECT on frontend and backend, as EventMQ does. Default false, because otherwise any client could stop the broker. */
     allowClientDisconnect: z.boolean().default(false),
-    /** An `EmqpPubSub` of this process that publishes what comes to frontend or backend. Default none: it is dropped. */
+    /** An `EmqpPubSub` of this process that publishes messages from frontend or backend. Default none: they are dropped. */
     pubSub: z.custom<EmqpPublisher>(isPublisher, 'must be an EmqpPubSub').optional(),
     /** Milliseconds that running jobs may take to finish when the broker stops. Default 10000. */
     drainMs: milliseconds(0).default(10_000),
@@ -92,38 +92,41 @@ export const emqpBrokerOptions = z
   })
   .refine((o) => o.expiryMs > o.heartbeatIntervalMs, {
     path: ['expiryMs'],
-    error: 'must be greater than heartbeatIntervalMs, or every peer is dead before its first heartbeat',
+    error: 'must be greater than heartbeatIntervalMs, because otherwise every peer is dead before its first heartbeat',
   })
   .refine((o) => o.queueMaxBytes >= o.maxMessageBytes, {
     path: ['queueMaxBytes'],
-    error: 'must be at least maxMessageBytes, or a legal message could never be queued',
+    error: 'must be at least maxMessageBytes, because otherwise some legal messages could never be queued',
   });
 
 /** Options of `EmqpBroker`; see {@link emqpBrokerOptions}. */
 export type EmqpBrokerOptions = z.input<typeof emqpBrokerOptions>;
 
-/** Validated options with every default filled in. */
+/** Validated options with all defaults. */
 export type EmqpBrokerSettings = z.output<typeof emqpBrokerOptions>;
 
-/** Schema of {@link EmqpPubSubOptions}. All fields are optional; unknown ones are refused. */
+/** Schema of {@link EmqpPubSubOptions}. All fields are optional; unknown ones are rejected. */
 export const emqpPubSubOptions = z.strictObject({
   ...socketFields,
-  /** Where publishers connect: one endpoint or several. Port `*` allowed. Default: EventMQ's. */
+  /** Endpoints for publishers: one or several. Port `*` allowed. Default: EventMQ's. */
   publish: endpoints.default('tcp://127.0.0.1:47298'),
-  /** Where subscribers connect. Default: EventMQ's. */
+  /** Endpoints for subscribers. Default: EventMQ's. */
   subscribe: endpoints.default('tcp://127.0.0.1:47299'),
-  /** Bind an XPUB instead of a PUB, so that events tell which prefixes have subscribers. Subscribers notice no difference. Default false. */
+  /** Bind an XPUB instead of a PUB, so that events report which prefixes have subscribers. Makes no difference to subscribers. Default false. */
   xpub: z.boolean().default(false),
-  /** Messages that may wait for one subscriber; further ones it misses. Up to 10000000, default 1000. */
+  /** Messages that may wait for one subscriber; it misses further ones. Up to 10000000, default 1000. */
   subscriberQueueMax: count(10_000_000).default(1000),
-  /** Who may publish (`request`) and hear (`serve`) which topics: rule 34. Rules for single keys need `curve` and `zmtpTransport()`. Default: no restrictions. */
+  /**
+   * Who may publish (`request`) and subscribe to (`serve`) which topics: rule 34. Rules for single keys need `curve` and `zmtpTransport()`.
+   * Default: no restrictions.
+   */
   access: access.optional(),
 });
 
 /** Options of `EmqpPubSub`; see {@link emqpPubSubOptions}. */
 export type EmqpPubSubOptions = z.input<typeof emqpPubSubOptions>;
 
-/** Validated options with every default filled in. */
+/** Validated options with all defaults. */
 export type EmqpPubSubSettings = z.output<typeof emqpPubSubOptions>;
 
 function isPublisher(value: unknown): boolean {

@@ -12,19 +12,19 @@ import type { EmqpPubSubOptions } from './options.js';
 
 /** Events of an {@link EmqpPubSub}. */
 export interface EmqpPubSubEvents {
-  /** Something worth a log line; repeated for the same peer at most once a minute. */
+  /** A note for the log; at most once a minute for the same peer. */
   note: EmqpPubSubNote;
   /** With option `xpub`: topics with this prefix have a first subscriber. */
   subscribed: { readonly prefix: Uint8Array };
   /** With option `xpub`: topics with this prefix have lost their last subscriber. */
   unsubscribed: { readonly prefix: Uint8Array };
-  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
   refused: HandshakeRefusal;
-  /** A socket failed for good. Close this device and start another. */
+  /** A socket failed permanently. Close this device and start another one. */
   broken: Error;
 }
 
-/** Where an {@link EmqpPubSub} is bound, with port `*` filled in. */
+/** The bound endpoints of an {@link EmqpPubSub}, with port `*` filled in. */
 export interface EmqpPubSubEndpoints {
   /** For publishers. */
   readonly publish: string[];
@@ -33,7 +33,7 @@ export interface EmqpPubSubEndpoints {
 }
 
 /**
- * Passes messages of publishers to the subscribers of a prefix of their topic, as EventMQ's emq-pubsub does. Nothing is kept: a subscriber that is
+ * Forwards publishers' messages to the subscribers of a prefix of their topic, like EventMQ's emq-pubsub. Keeps nothing: a subscriber that is
  * away, or reads too slowly, misses messages.
  *
  * ```ts
@@ -80,7 +80,7 @@ export class EmqpPubSub implements Startable<EmqpPubSubEvents, EmqpPubSubEndpoin
   }
 
   /**
-   * Publishes from inside this process, without a socket. The bytes are not copied and must not change. Does nothing while not running. Throws
+   * Publishes from inside this process, without a socket. The bytes are not copied and must not change. No effect while not running. Throws
    * `PROTOCOL_LOCAL` for an empty topic.
    */
   publish(topic: Uint8Array, body: Uint8Array): void {
@@ -88,7 +88,7 @@ export class EmqpPubSub implements Startable<EmqpPubSubEvents, EmqpPubSubEndpoin
     this.#host.dispatch({ kind: 'handed-over', command: { topic, body } });
   }
 
-  /** Messages already taken reach subscribers within `lingerMs`. */
+  /** Messages already accepted reach subscribers within `lingerMs`. */
   drain(): Promise<void> {
     return this.#host.drain();
   }

@@ -24,9 +24,12 @@ import type { MdpBrokerStats } from './engine/state.js';
 export interface MdpBrokerEvents extends HostEvents {
   'worker-ready': MdpWorkerReadyNotice;
   'worker-lost': MdpWorkerLostNotice;
-  /** Something worth a log line. At most once a minute about the same peer and reason. */
+  /** A note for the log. At most once a minute for the same peer and reason. */
   note: MdpBrokerNote;
-  /** A handler inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. Without listeners it goes to standard error, once a minute. */
+  /**
+   * A handler inside the broker threw or violated its service's schema, or `onError` threw. The broker continues. Without a listener: standard
+   * error, once a minute.
+   */
   error: { readonly service: string; readonly error: unknown };
 }
 
@@ -79,19 +82,19 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
   }
 
   /**
-   * Serves requests inside the broker, without a worker: from now on, or from the start of the broker. The handler is the same as that of
-   * an `MdpWorker`, and clients see no difference. Workers that register for the same service come first; the broker's own thread, which
-   * all peers share, takes what they are too busy for.
+   * Serves requests inside the broker, without a worker: from now on, or from the start of the broker. The handler is the same as that of an
+   * `MdpWorker`, and clients see no difference. Workers that register for the same service come first; the broker's own thread, which all peers
+   * share, takes what they are too busy for.
    *
    * ```ts
    * const stop = broker.serve('time', () => new Date().toISOString());
    * ```
    *
-   * Clients of both versions can use it; a typed service with partial replies only 0.2 clients. The handler's signal aborts when the client
-   * is gone (`PEER_LOST`) or the broker closes (`CLOSED`). When a handler throws, the event `error` tells; see option `onError`.
+   * Clients of both versions can use it; a typed service with partial replies only 0.2 clients. The handler's signal aborts when the client has
+   * gone (`PEER_LOST`) or the broker closes (`CLOSED`). If a handler throws, the event `error` reports it; see option `onError`.
    *
-   * Returns the function that stops it: no more requests are taken, and its promise resolves when the last handler has ended. Throws
-   * `OPTIONS_INVALID` for a name that is invalid, reserved (`mmi.`) or served already, for a handler that is not a function, and beyond
+   * Returns a function that stops it: no more requests are accepted, and its promise resolves when the last handler has ended. Throws
+   * `OPTIONS_INVALID` for a name that is invalid, reserved (`mmi.`) or already served, for a handler that is not a function, and beyond
    * `servicesMax`; throws `CLOSED` after `close`.
    */
   serve<S extends string | Service>(
@@ -107,12 +110,12 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
     return this.#dismiss({ worker: id }, false);
   }
 
-  /** As {@link MdpBroker.disconnectWorker}, when its job has ended. */
+  /** As {@link MdpBroker.disconnectWorker}, once its job has ended. */
   drainWorker(id: string): number {
     return this.#dismiss({ worker: id }, true);
   }
 
-  /** As {@link MdpBroker.drainWorker}, all workers of a service. They may register again. */
+  /** As {@link MdpBroker.drainWorker}, for all workers of a service. They may register again. */
   drainService(name: string): number {
     return this.#dismiss({ service: name }, true);
   }
@@ -123,7 +126,7 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
     await this.close();
   }
 
-  /** Handlers are told by their signals and not waited for. */
+  /** Handlers are aborted through their signals, without waiting for them. */
   close(): Promise<void> {
     this.#own.close();
     return this.#host.close();
@@ -143,7 +146,7 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
 
   /** Current sizes and running totals; the cost is linear in the number of services. */
   stats(): MdpBrokerStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these. */
+  /** The same plus the operator's view: figures of each service, worker and client, at a cost linear in these. */
   stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);

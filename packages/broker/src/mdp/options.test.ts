@@ -52,7 +52,7 @@ describe('MdpBroker options', () => {
     [
       'a mute expiry below the busy one',
       { muteExpiryMs: 7499 },
-      'option muteExpiryMs = 7499: must be at least 7500, the busyExpiryMs of workers that beat at work',
+      'option muteExpiryMs = 7499: must be at least 7500, the busyExpiryMs of workers that send heartbeats while they work',
     ],
     ['queues smaller than a message', { requestQueueMaxBytes: 1 }, 'option requestQueueMaxBytes = 1'],
     ['a transport that is none', { transport: {} }, 'option transport = an object: must be a Transport'],

@@ -32,20 +32,21 @@ const backendFields = {
   /** Longest service name in bytes. 1 to 255, default 255. */
   serviceNameMaxBytes: count(255).default(255),
   /**
-   * Service names with workers at a time, and as many names that are only asked for. A client that was the first to ask for a tenth of what is
-   * left of the latter, at least 16, may ask for no further name. All sockets with one CURVE key, or on one connection, count as one client. Default 10000.
+   * Service names with workers, and as many again that are only asked for. A client that was the first to ask for a tenth of what is left of the
+   * latter, at least 16, may not ask for further names. All sockets with one CURVE key, or on one connection, count as one client. Default
+   * 10000.
    */
   servicesMax: count(1_000_000).default(10_000),
   /** Who may request and who may serve which service: rule 28. Rules for single keys need `curve` and `zmtpTransport()`. Default: no restrictions. */
   access: access.optional(),
-  /** What brokers of other protocols have as well. */
+  /** Fields shared with brokers of other protocols. */
   ...workerSideFields,
 };
 
-/** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are refused. */
+/** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are rejected. */
 export const mdpBrokerOptions = z
   .strictObject({
-    /** What a pool has as well. */
+    /** Fields shared with a pool. */
     ...backendFields,
     /** Join services of the same name across MDP 0.1 and 0.2. Default false: each version has its own services. */
     bridge: z.boolean().default(false),
@@ -61,12 +62,15 @@ export const mdpBrokerOptions = z
   .superRefine(checkWorkerSide)
   .transform(withExpiry);
 
-/** Schema of {@link MdpPoolOptions}. All fields are optional; unknown ones are refused. */
+/** Schema of {@link MdpPoolOptions}. All fields are optional; unknown ones are rejected. */
 export const mdpPoolOptions = z
   .strictObject({
-    /** What a broker has as well. */
+    /** Fields shared with a broker. */
     ...backendFields,
-    /** Milliseconds of silence after which a request fails, the wait for a worker included; each partial reply starts the time again. Up to a day, default 30000. */
+    /**
+     * Silence after which a request fails, including the wait for a worker, in milliseconds; each partial reply restarts it. Up to a day,
+     * default 30000.
+     */
     timeoutMs: milliseconds(1).default(30_000),
     /** Fail with `SERVICE_UNKNOWN` at once if no worker offers the service. Default false: wait for one. */
     failFast: z.boolean().default(false),
@@ -80,7 +84,7 @@ export const mdpPoolOptions = z
 
 /** Schema of {@link MdpPoolRequestOptions}. */
 export const mdpPoolRequestOptions = z.strictObject({
-  /** What a call of any pool has. */
+  /** Fields of a call to any pool. */
   ...poolRequestFields,
   /** Replaces the pool's `failFast` for this request. */
   failFast: z.boolean().optional(),
@@ -90,26 +94,29 @@ export const mdpPoolRequestOptions = z.strictObject({
 export const mdpServeOptions = z.strictObject({
   /** Requests handled at the same time. 1 to 1000, default 1, as for a worker; more suit handlers that wait for I/O. */
   concurrency: count(1000).default(1),
-  /** Makes the reply when a handler throws. Default, and whenever it returns `undefined`: no reply, and another worker or the same handler gets the request, `maxAttempts` times in all. */
+  /**
+   * The reply to send if a handler throws. Default, or if it returns `undefined`: no reply, and another worker or the same handler gets the
+   * request, `maxAttempts` times in total.
+   */
   onError: callback.optional(),
 });
 
 /** Options of the broker; see the fields of {@link mdpBrokerOptions}. */
 export type MdpBrokerOptions = z.input<typeof mdpBrokerOptions>;
 
-/** Validated options with every default filled in. */
+/** Validated options with all defaults. */
 export type MdpBrokerSettings = z.output<typeof mdpBrokerOptions>;
 
 /** Options of the pool; see the fields of {@link mdpPoolOptions}. */
 export type MdpPoolOptions = z.input<typeof mdpPoolOptions>;
 
-/** Validated options with every default filled in. */
+/** Validated options with all defaults. */
 export type MdpPoolSettings = z.output<typeof mdpPoolOptions>;
 
 /** Options of a single request at a pool. */
 export type MdpPoolRequestOptions = z.input<typeof mdpPoolRequestOptions>;
 
-/** Answers requests to a service inside the broker, as the handler of an `MdpWorker` does. */
+/** Answers requests to a service inside the broker, like the handler of an `MdpWorker`. */
 export type MdpHandler<S extends string | Service = string> = NamedHandler<S>;
 
 /** A request as a handler sees it: the service, and a body of at least one frame. */
@@ -117,6 +124,6 @@ export type MdpRequest = NamedRequest;
 
 /** Options of a service inside the broker; see the fields of {@link mdpServeOptions}. */
 export interface MdpServeOptions extends Omit<z.input<typeof mdpServeOptions>, 'onError'> {
-  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
+  /** The reply to send if a handler threw. Default, or if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
 }

@@ -298,7 +298,7 @@ describe('rule 29: stopped', () => {
     await held.calls(1);
     const stopped = stop();
     expect(stop()).toBe(stopped);
-    expect(() => broker.serve('slow', () => 'y')).toThrow('served already');
+    expect(() => broker.serve('slow', () => 'y')).toThrow('already served');
     held.end(0, 'done');
     await settle(network.clock, stopped);
     expect((await next(client))[3]).toBe('done');

@@ -14,17 +14,17 @@ import { mdpServeOptions } from './options.js';
 import type { MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './options.js';
 import type { OwnServiceSpec } from './engine/records.js';
 
-/** Frames of a reply besides its body, at most: empty, header, command, service. */
+/** Maximum number of frames of a reply besides its body: empty, header, command, service. */
 const ENVELOPE_FRAMES = 4;
 
-/** What handlers run on. */
+/** What handlers need from the broker. */
 export interface OwnHost {
   /** `undefined` while the broker is not running. */
   readonly clock: Clock | undefined;
   dispatch(event: MdpOwnEvent): void;
   /** Messages waiting for this client, which does not read. */
   pendingFor(client: Peer): number;
-  /** A handler threw or broke its service's promise, or `onError` threw. */
+  /** A handler threw or violated its service's schema, or `onError` threw. */
   onError(service: string, error: unknown): void;
 }
 
@@ -36,13 +36,13 @@ interface Own {
     body: readonly Uint8Array[],
   ) => BodyInput | undefined | Promise<BodyInput | undefined>;
   running: number;
-  /** Present once the service takes no more requests. Called when the last handler has ended. */
+  /** Present once the service accepts no more requests. Called when the last handler has ended. */
   onIdle?: () => void;
 }
 
 /** The services inside one broker. */
 export class OwnHandlers {
-  /** Services that the engine learns of when it starts. Changes until then. */
+  /** Services that the engine gets when it starts. Changes until then. */
   readonly early: OwnServiceSpec[] = [];
   readonly #settings: MdpBrokerSettings;
   readonly #host: OwnHost;
@@ -64,7 +64,7 @@ export class OwnHandlers {
     const name = typeof given === 'string' ? given : ((given as Partial<Service> | undefined)?.name ?? '');
     this.#check(name, handler);
     const id = ++this.#lastId;
-    // A 0.1 client cannot tell a partial reply from the last one.
+    // A 0.1 client cannot distinguish a partial reply from the last one.
     const versions: readonly MdpVersion[] = typed?.partial === undefined ? ['0.2', '0.1'] : ['0.2'];
     const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
     const report = (error: unknown): void => {
@@ -92,8 +92,8 @@ export class OwnHandlers {
   cancel(run: number, reason: 'client-gone' | 'drained'): void {
     const error =
       reason === 'drained'
-        ? new ProjError('CLOSED', 'request: given up, the broker is closing')
-        : new ProjError('PEER_LOST', 'request: given up, its client is gone');
+        ? new ProjError('CLOSED', 'request: canceled because the broker is closing')
+        : new ProjError('PEER_LOST', 'request: canceled because its client has gone');
     this.#jobs.get(run)?.cancel(error);
   }
 
@@ -115,8 +115,8 @@ export class OwnHandlers {
     if (isReserved(name)) refuse('names that begin with mmi. are reserved for the broker; choose another one');
     if (typeof handler !== 'function') refuse(`the handler is ${typeof handler}; pass a function`);
     for (const { spec } of this.#services.values())
-      if (spec.name === name) refuse('it is served already; stop that first');
-    if (this.#services.size >= servicesMax) refuse(`${servicesMax} services are served already (servicesMax)`);
+      if (spec.name === name) refuse('it is already served; stop that first');
+    if (this.#services.size >= servicesMax) refuse(`${servicesMax} services are already served (servicesMax)`);
   }
 
   async #run(own: Own, { run, client, version, body }: MdpBrokerEffect & { kind: 'run' }): Promise<void> {

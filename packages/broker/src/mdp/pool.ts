@@ -27,7 +27,7 @@ import { workersOnlyPlan } from './socket-plans.js';
 export interface MdpPoolEvents extends HostEvents {
   'worker-ready': MdpWorkerReadyNotice;
   'worker-lost': MdpWorkerLostNotice;
-  /** Something worth a log line. At most once a minute about the same peer and reason. */
+  /** A note for the log. At most once a minute for the same peer and reason. */
   note: MdpBrokerNote;
 }
 
@@ -51,12 +51,12 @@ interface Call extends Pick<Order, 'service' | 'timeoutMs'> {
   readonly outcome: Outcome;
 }
 
-/** Frames of a REQUEST besides its body, at most: empty, header, command, address, empty. */
+/** Maximum number of frames of a REQUEST besides its body: empty, header, command, address, empty. */
 const ENVELOPE_FRAMES = 5;
 
 /**
- * Has requests of this process served by Majordomo workers that connect to it: no broker in between, no client sockets. Workers of both
- * versions serve. `request` and `stream` are those of an `MdpClient`.
+ * Lets Majordomo workers that connect to it serve requests of this process: no broker in between, no client sockets. Workers of both versions
+ * serve. `request` and `stream` are those of an `MdpClient`.
  *
  * ```ts
  * await using pool = new MdpPool({ endpoint: 'tcp://127.0.0.1:5555' });
@@ -64,11 +64,10 @@ const ENVELOPE_FRAMES = 5;
  * const [answer] = await pool.request('echo', 'hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (silence for `timeoutMs`), `PEER_LOST` (`maxAttempts` workers were lost with the
- * request, or one after a part of the reply), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`), `CLOSED` (not started, draining or
- * closed), `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (an invalid or reserved name, a body without frames, or over the limits). An aborted one
- * rejects with the signal's reason. A failed request may have been executed once, several times or never, so Majordomo services must be
- * idempotent.
+ * A failed call rejects with a `ProjError`: `TIMEOUT` (silence for `timeoutMs`), `PEER_LOST` (`maxAttempts` workers were lost with the request,
+ * or one after part of the reply), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`), `CLOSED` (not started, draining or closed),
+ * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (an invalid or reserved name, a body without frames, or over the limits). An aborted call rejects with
+ * the signal's reason. A failed request may have been executed once, several times or never, so Majordomo services must be idempotent.
  */
 export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   readonly #settings: MdpPoolSettings;
@@ -98,8 +97,8 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   }
 
   /**
-   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Waits for a worker within the timeout.
-   * Partial replies only restart the timeout; {@link stream} returns them.
+   * The final reply of a service: one Buffer per frame or, for a typed service, the value. Waits for a worker within the timeout. Partial
+   * replies only restart the timeout; {@link stream} returns them.
    */
   request(service: string, body: BodyInput, options?: MdpPoolRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -118,9 +117,9 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   }
 
   /**
-   * The partial replies of a service as they come, as Buffers or values. The final reply is the iterator's return value: `next()` returns it,
-   * `for await` does not. The request is sent by the first `next()`; leaving early aborts it. A reader that falls more than
-   * `streamBufferMax` replies behind loses the stream with `QUEUE_FULL`.
+   * The partial replies of a service as they arrive, as Buffers or values. The final reply is the iterator's return value: `next()` returns it,
+   * `for await` does not. The request is sent by the first `next()`; leaving early aborts it. A reader that falls more than `streamBufferMax`
+   * replies behind loses the stream with `QUEUE_FULL`.
    */
   stream(
     service: string,
@@ -145,7 +144,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
         );
   }
 
-  /** Whether any worker is registered for a service. A promise, as for an `MdpClient`, which must ask. */
+  /** Whether a worker is registered for a service. A promise, as for an `MdpClient`, which must ask. */
   service(name: string): Promise<'available' | 'absent'> {
     return Promise.resolve(this.#engine.serves(name) ? 'available' : 'absent');
   }
@@ -177,7 +176,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
 
   /** Current sizes and running totals; every open request counts as a client. */
   stats(): MdpBrokerStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of each service and worker; all calls together are one client. */
+  /** The same plus the operator's view: figures of each service and worker; all calls together are one client. */
   stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);
@@ -301,7 +300,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
       case 'services-limit':
         return new ProjError(
           'QUEUE_FULL',
-          `${subject}: requests wait for ${servicesMax} names without workers already (servicesMax)`,
+          `${subject}: requests are already waiting for ${servicesMax} names without workers (servicesMax)`,
         );
       default:
         return new ProjError('CLOSED', `${subject}: the pool is closing (${reason})`);

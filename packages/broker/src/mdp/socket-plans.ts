@@ -1,4 +1,4 @@
-/** 18/MDP and 7/MDP at the socket: how events on the ROUTER reach an engine. */
+/** 18/MDP and 7/MDP at the socket: how events on the ROUTER become engine events. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
@@ -49,9 +49,9 @@ function routerPlan(settings: MdpBrokerSettings | MdpPoolSettings, queues: PortO
   };
 }
 
-/** Decodes a message of ours that could not be sent. That costs nothing while all goes well, unlike remembering every message. */
+/** Decodes one of our messages that could not be sent. Costs nothing in normal operation, unlike remembering every message. */
 function decodeOwn(frames: readonly Uint8Array[]): MdpCommand | undefined {
-  // Only 0.1 decodes behind an empty frame, but a 0.2 peer that sends one gets one, too (rule 3).
+  // Only 0.1 decodes behind an empty frame, but a 0.2 peer that sends one gets one too (rule 3).
   for (const candidate of frames[0]?.length === 0 ? [frames, frames.slice(1)] : [frames]) {
     const toWorker = decodeMdpAtWorker(candidate);
     if (toWorker.kind !== 'malformed') return toWorker;

@@ -35,25 +35,26 @@ import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import { isManager, publisherPlans, socketPlans, withoutMark } from './socket-plans.js';
 import type { NfpBrokerStats } from './engine/state.js';
 
-/** Events that `get_logs` tells of. */
+/** Events that `get_logs` includes. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
 
 /** Events of an {@link NfpBroker}. */
 export interface NfpBrokerEvents {
   'worker-ready': NfpWorkerReadyNotice;
   'worker-lost': NfpWorkerLostNotice;
-  /** A management command was obeyed; after `shutdown` the broker drains by itself. */
+  /** A management command was executed; after `shutdown` the broker drains by itself. */
   management: NfpManagementNotice;
-  /** Something worth a log line; repeated for the same peer at most once a minute. */
+  /** A note for the log; at most once a minute for the same peer. */
   note: NfpBrokerNote;
-  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
   refused: HandshakeRefusal;
-  /** A socket failed for good and receives nothing more. Close this broker and start another. */
+  /** A socket failed permanently and receives nothing more. Close this broker and start another one. */
   broken: Error;
 }
 
 /**
- * Takes jobs from NORFAB clients to workers, and answers back. Jobs live at workers and clients: the broker keeps nothing that must survive it.
+ * Carries jobs from NORFAB clients to workers, and answers back. Jobs live at workers and clients: the broker keeps nothing that must survive
+ * it.
  *
  * ```ts
  * await using broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:5555' });
@@ -99,7 +100,7 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     this.#events.on('broken', ({ message }) => this.#log('ERROR', 'broken', { error: message }));
   }
 
-  /** Resolves to the endpoints for clients and workers. Rejects with `OPTIONS_INVALID` also when `files` is not a folder. */
+  /** Resolves to the endpoints for clients and workers. Also rejects with `OPTIONS_INVALID` if `files` is not a folder. */
   start(): Promise<string[]> {
     return (this.#starting ??= this.#start());
   }
@@ -114,27 +115,30 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     return this.#publishEndpoints;
   }
 
-  /** Replaces the inventory. Does nothing before `start` has resolved. */
+  /** Replaces the inventory. No effect before `start` has resolved. */
   setInventory(inventory: NfpInventory): void {
     this.#host.dispatch({ kind: 'inventory', inventory });
   }
 
-  /** Sends DISCONNECT to a worker at once. It keeps its jobs, and usually comes back with them. `id` is its routing id as text or in hex. Returns how many there were: 1 or 0. */
+  /**
+   * Sends DISCONNECT to a worker at once. It keeps its jobs, and usually returns with them. `id` is its routing id as text or in hex. Returns
+   * how many there were: 1 or 0.
+   */
   disconnectWorker(id: string): number {
     return this.#dismiss({ worker: id }, false);
   }
 
-  /** As {@link NfpBroker.disconnectWorker}, when its jobs have ended. Until then it gets only jobs that name it. */
+  /** As {@link NfpBroker.disconnectWorker}, once its jobs have ended. Until then it gets only jobs that name it. */
   drainWorker(id: string): number {
     return this.#dismiss({ worker: id }, true);
   }
 
-  /** As {@link NfpBroker.drainWorker}, all workers of a service. They may register again. */
+  /** As {@link NfpBroker.drainWorker}, for all workers of a service. They may register again. */
   drainService(name: string): number {
     return this.#dismiss({ service: name }, true);
   }
 
-  /** Clients of waiting jobs get 400, workers DISCONNECT; nothing else is waited for. */
+  /** Clients of waiting jobs get 400, workers DISCONNECT; it waits for nothing else. */
   drain(): Promise<void> {
     return this.#host.drain();
   }
@@ -156,9 +160,9 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     this.#host.setAccess(compileAccess('NfpBroker', rules));
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  /** Current sizes and totals so far; the cost is linear in the number of services. */
   stats(): NfpBrokerStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these and in waiting jobs. */
+  /** The same plus the operator's view: figures of each service, worker and client, at a cost linear in these and in waiting jobs. */
   stats(options: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);

@@ -8,10 +8,13 @@ import type { NfpBrokerEvent } from './engine/events.js';
 import type { Traffic } from './engine/management/mmi.js';
 import type { NfpBrokerSettings } from './options.js';
 
-/** Prefix of peers' keys at the management endpoint, as routing ids of two sockets may be equal. Keys are latin1, so no other begins with it. */
+/**
+ * Prefix of peers' keys at the management endpoint, because routing ids of two sockets may be equal. Keys are Latin-1, so no other begins with
+ * it.
+ */
 const MANAGER = '\u0100';
 
-/** The main ROUTER, and one for management with keys of its own. */
+/** The main ROUTER, and one for management with its own keys. */
 export function socketPlans(settings: NfpBrokerSettings, traffic: Traffic): SocketPlan<NfpBrokerEvent>[] {
   const { endpoint, managementEndpoint, managementCurve } = settings;
   const main = socketPlan(settings, traffic, endpoint);
@@ -75,17 +78,17 @@ export function isManager(peer: Peer): boolean {
   return peer.key.startsWith(MANAGER);
 }
 
-/** A peer of the management endpoint, under the key that its socket knows. */
+/** A peer of the management endpoint, under its socket's key. */
 export function withoutMark(peer: Peer): Peer {
   return { ...peer, key: peer.key.slice(MANAGER.length) };
 }
 
 function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs, jobsMax }: NfpBrokerSettings): PortOptions {
-  // Only its own reading limits the calls for a worker, so all jobs may be on their way to it. The defaults bound their bytes.
+  // Only the worker's own reading limits its calls, so all jobs may be on their way to it. The defaults limit their bytes.
   return { maxMessageFrames, maxMessageBytes, lingerMs, peerQueueMax: jobsMax, queueMax: jobsMax, ...CONNECTIONS };
 }
 
-/** A command of ours that did not go out. Decoding it again costs nothing in normal operation; remembering every message would. */
+/** Decodes one of our commands that was not delivered. Decoding again costs nothing in normal operation; remembering every message would. */
 function decodeOwn(frames: readonly Uint8Array[]): NfpFromBroker | undefined {
   const toWorker = decodeNfpAtWorker(frames);
   // An MMI to a client looks like a call in the shape of the tables, which this broker never writes.

@@ -24,7 +24,7 @@ import { backendPlan } from './socket-plans.js';
 export interface PppPoolEvents extends HostEvents {
   'worker-ready': PppWorkerReadyNotice;
   'worker-lost': PppWorkerLostNotice;
-  /** Something worth a log line. At most once a minute about the same peer and reason. */
+  /** A note for the log. At most once a minute for the same peer and reason. */
   note: PppNote;
 }
 
@@ -40,7 +40,7 @@ interface Call {
 const ENVELOPE_FRAMES = 2;
 
 /**
- * Hands out work of this process to Paranoid Pirate workers that connect to it: no queue in between, no client sockets.
+ * Distributes work of this process to Paranoid Pirate workers that connect to it: no queue in between, no client sockets.
  *
  * ```ts
  * await using pool = new PppPool({ endpoint: 'tcp://127.0.0.1:5557' });
@@ -48,7 +48,7 @@ const ENVELOPE_FRAMES = 2;
  * const [answer] = await pool.request('work', { timeoutMs: 500 });
  * ```
  *
- * Foreign workers may expect a single frame of content: the Guide's answer no other request.
+ * Foreign workers may expect a single frame of content: the Guide's workers answer no other request.
  */
 export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
   readonly #settings: PppPoolSettings;
@@ -95,14 +95,14 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
   }
 
   /**
-   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP has no word to tell the worker, which
-   * registers again when it misses our heartbeats. Returns how many there were: 1 or 0.
+   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP cannot tell the worker, which registers
+   * again when it misses our heartbeats. Returns how many there were: 1 or 0.
    */
   disconnectWorker(id: string): number {
     return this.#dismiss(id, false);
   }
 
-  /** As {@link PppPool.disconnectWorker}, when its job has ended. */
+  /** As {@link PppPool.disconnectWorker}, once its job has ended. */
   drainWorker(id: string): number {
     return this.#dismiss(id, true);
   }
@@ -133,7 +133,7 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
 
   /** Current sizes and running totals. */
   stats(): PppPoolStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of the work and of each worker; all calls together are one client. */
+  /** The same plus the operator's view: figures of the work and of each worker; all calls together are one client. */
   stats(options: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);
@@ -152,7 +152,7 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
     if (content.length + ENVELOPE_FRAMES <= maxMessageFrames && bytes <= maxMessageBytes) return content;
     throw new ProjError(
       'PROTOCOL_LOCAL',
-      `request: ${content.length} frames of ${bytes} bytes in all; allowed are ${maxMessageFrames - ENVELOPE_FRAMES} frames (maxMessageFrames) and ${maxMessageBytes} bytes (maxMessageBytes)`,
+      `request: ${content.length} frames of ${bytes} bytes in total; the limits are ${maxMessageFrames - ENVELOPE_FRAMES} frames (maxMessageFrames) and ${maxMessageBytes} bytes (maxMessageBytes)`,
     );
   }
 

@@ -21,11 +21,11 @@ import { backendPlan, frontendPlan } from './socket-plans.js';
 export interface PppQueueEvents extends HostEvents {
   'worker-ready': PppWorkerReadyNotice;
   'worker-lost': PppWorkerLostNotice;
-  /** Something worth a log line. At most once a minute about the same peer and reason. */
+  /** A note for the log. At most once a minute for the same peer and reason. */
   note: PppNote;
 }
 
-/** Bound endpoints of a {@link PppQueue}, wildcard ports filled in; none of a socket that only connects. */
+/** Bound endpoints of a {@link PppQueue}, with wildcard ports filled in; none for a socket that only connects. */
 export interface PppQueueEndpoints {
   /** For clients. */
   readonly frontend: string[];
@@ -37,8 +37,8 @@ export interface PppQueueEndpoints {
 const SOCKETS = { frontend: 0, backend: 1 } as const;
 
 /**
- * Gives requests of clients (REQ, or DEALER with an empty frame) to Paranoid Pirate workers, one at a time each, and resends them when
- * workers die.
+ * Gives requests from clients (REQ, or DEALER with an empty frame) to Paranoid Pirate workers, one at a time each, and resends them when workers
+ * die.
  *
  * ```ts
  * await using queue = new PppQueue({ frontend: 'tcp://127.0.0.1:5556', backend: 'tcp://127.0.0.1:5557' });
@@ -72,14 +72,14 @@ export class PppQueue implements Startable<PppQueueEvents, PppQueueEndpoints>, G
   }
 
   /**
-   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP has no word to tell the worker, which
-   * registers again when it misses our heartbeats. Returns how many there were: 1 or 0.
+   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP cannot tell the worker, which registers
+   * again when it misses our heartbeats. Returns how many there were: 1 or 0.
    */
   disconnectWorker(id: string): number {
     return this.#dismiss(id, false);
   }
 
-  /** As {@link PppQueue.disconnectWorker}, when its job has ended. */
+  /** As {@link PppQueue.disconnectWorker}, once its job has ended. */
   drainWorker(id: string): number {
     return this.#dismiss(id, true);
   }
@@ -106,7 +106,7 @@ export class PppQueue implements Startable<PppQueueEvents, PppQueueEndpoints>, G
 
   /** Current sizes and running totals. */
   stats(): PppQueueStats & RefusalCounts;
-  /** The same, and what an operator asks for: figures of the work, and of each worker and client. */
+  /** The same plus the operator's view: figures of the work, and of each worker and client. */
   stats(options: { readonly detail: true }): PppQueueStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): PppQueueStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     return this.#host.stats(this.#engine, options);

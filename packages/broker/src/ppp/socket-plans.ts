@@ -1,11 +1,11 @@
-/** 6/PPP at the sockets: how events on a frontend or backend ROUTER reach an engine. */
+/** 6/PPP at the sockets: how events on a frontend or backend ROUTER become engine events. */
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
 import { CONNECTIONS } from '../shared/connections.js';
 import type { PppBackendEvent, PppFrontendEvent } from './engine/events.js';
 import type { PppBackendSettings } from './options.js';
 
-/** Where sockets bind by default: options.ts. */
+/** Default bind endpoints are in options.ts. */
 const FRONTEND = 'tcp://127.0.0.1:5556';
 const BACKEND = 'tcp://127.0.0.1:5557';
 
@@ -52,7 +52,7 @@ function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: PppBackend
   return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
-/** A socket that connects binds only where that is said, too. */
+/** A socket that connects only binds if that is configured too. */
 function endsOf({ bind, connect }: Ends, otherwise: string): Pick<SocketPlan<never>, 'bind' | 'connect'> {
   return { bind: listOf(bind ?? (connect === undefined ? otherwise : [])), connect: listOf(connect ?? []) };
 }

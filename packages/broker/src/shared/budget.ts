@@ -1,4 +1,4 @@
-/** A shared allowance, such as the bytes that all queues together may hold. No protocol. */
+/** A shared allowance, such as the bytes that all queues together may hold. Knows no protocol. */
 
 /** What may begin to wait while the process is short of memory: enough for small messages of many, and little of any machine's memory. */
 export const RESERVE_BYTES = 2 ** 20;

@@ -1,9 +1,9 @@
-/** The calls of this process that a pool's engine works at, and how long each may take. No protocol. */
+/** The calls of this process at a pool's engine, and their timeouts. Knows no protocol. */
 import { DeadlineHeap, type HeapDeadline } from '@proj/heartbeat';
 import type { Legality } from '@proj/transport/engine';
 import { check } from './check.js';
 
-/** What an event does to a call: `settle` ends it, `extend` gives it its full time again, `ignore` is for calls that are over. */
+/** What an event does to a call: `settle` ends it, `extend` restarts its timeout, `ignore` is for calls that have ended. */
 export type CallLegality<Event extends string> = Legality<'open' | 'over', Event, 'settle' | 'extend' | 'ignore'>;
 
 /** A call that somebody waits for. */
@@ -44,7 +44,7 @@ export class CallTable<Key, Call extends TimedCall<Key>, Event extends string> {
     return this.#calls.has(key);
   }
 
-  /** Does to the call what the legality table says. Returns the call, or `undefined` if it is over. */
+  /** Applies the legality table to the call. Returns the call, or `undefined` if it has ended. */
   tell(key: Key, event: Event, now: number): Call | undefined {
     const call = this.#calls.get(key);
     const [verdict] = this.#legality[call === undefined ? 'over' : 'open'][event];

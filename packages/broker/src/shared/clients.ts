@@ -1,4 +1,4 @@
-/** Clients that are owed replies. No protocol. */
+/** Clients that are owed replies. Knows no protocol. */
 import type { Peer } from '@proj/transport';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 

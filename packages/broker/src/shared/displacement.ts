@@ -1,7 +1,7 @@
-/** Who gives way for a newcomer when a bound is reached: chosen before anybody loses anything. No protocol. */
+/** Chooses what gives way to a newcomer when a limit is reached, before anything is dropped. Knows no protocol. */
 import type { HolderClasses } from './holder-classes.js';
 
-/** One newcomer displaces at most so many. */
+/** Maximum number of values that one newcomer displaces. */
 const DISPLACED_MAX = 64;
 
 /** What a holder has. */
@@ -18,7 +18,7 @@ interface Lack {
   readonly bytes: number;
 }
 
-/** The newest values of those who hold far more than `amount`, of each as long as it does. */
+/** The newest values of holders with far more than `amount`, of each as long as it has. */
 export function* surplusOf<Owner, Value>(
   holders: HolderClasses<Owner>,
   amount: number,
@@ -37,7 +37,7 @@ export function* surplusOf<Owner, Value>(
   }
 }
 
-/** What must go for the newcomer, first for its place and then for its bytes; `undefined` if that would not make room, or take too many. */
+/** What must go for the newcomer, first for its place and then for its bytes; `undefined` if that would not make room, or would take too many. */
 export function chooseDisplaced<Value extends { readonly cost: number }>(
   { places, bytes }: Lack,
   inQueue: Iterable<Value>,

@@ -1,4 +1,4 @@
-/** Work that grows with what others hold, done in slices so that no step takes long. No protocol. */
+/** Work that grows with what others hold, done in slices so that no step takes long. Knows no protocol. */
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
 /** Pieces of work in one step. */

@@ -1,6 +1,6 @@
 /**
- * The queue of waiting requests: first in, first out for each client, and clients take turns. What has waited before goes to a front that
- * is served first. No protocol.
+ * The queue of waiting requests: first in, first out for each client, and clients take turns. Requests that waited before go to a front that is
+ * served first. Knows no protocol.
  */
 import { surplusOf } from './displacement.js';
 import { HolderClasses, Holding } from './holder-classes.js';
@@ -90,7 +90,7 @@ export class FairQueue<Value> {
     this.#size++;
   }
 
-  /** Takes the next value: the front first, then from the client whose turn it is; `undefined` when nothing waits. */
+  /** Takes the next value: the front first, then from the client whose turn it is; `undefined` if nothing waits. */
   shift(): Value | undefined {
     const queue = this.#front.first ?? this.#turns.first;
     if (queue === undefined) return undefined;
@@ -124,7 +124,7 @@ export class FairQueue<Value> {
     return surplusOf(this.#shares, mine, hoardOf, () => 1);
   }
 
-  /** The values of this client, newest first, the front aside. */
+  /** The values of this client, newest first, without the front. */
   newest(client: string): Iterable<Value> {
     return this.#byClient.get(client)?.newest() ?? [];
   }
@@ -135,7 +135,7 @@ export class FairQueue<Value> {
       for (const { first } of queue.values()) if (first !== undefined) yield first;
   }
 
-  /** What waits, by client; each value of the front is apart. None is empty. */
+  /** The waiting values by client; each value of the front is separate. None is empty. */
   *lines(): IterableIterator<Pick<ClientQueue<Value>, 'first' | 'size'>> {
     yield* this.#front.values();
     yield* this.#turns.values();

@@ -1,4 +1,4 @@
-/** Which peer does an operator mean? The figures themselves: `@proj/transport/engine`. No protocol. */
+/** Matches the peers that an operator names. The figures themselves: `@proj/transport/engine`. Knows no protocol. */
 import type { Peer } from '@proj/transport';
 import { hexOf, nameOf } from '@proj/transport/engine';
 

@@ -1,7 +1,7 @@
-/** Who holds how much of a bound that all share, so that whoever holds most gives way when it is used up. No protocol. */
+/** How much each holder has of a shared limit, so that those with most give way when it is used up. Knows no protocol. */
 import { QueueSlot, RemovableQueue } from './removable-queue.js';
 
-/** What one of them holds. Changed by {@link HolderClasses} alone. */
+/** What one holder has. Only {@link HolderClasses} changes it. */
 export class Holding<Owner> extends QueueSlot<Owner> {
   amount = 0;
   /** @internal Its class, and the amounts that belong to it: from `low` to below `high`. */
@@ -11,8 +11,8 @@ export class Holding<Owner> extends QueueSlot<Owner> {
 }
 
 /**
- * Holders by how much they hold, each class twice as wide as the one below it. Every step of an operation is O(1). Whoever holds less than `least` is
- * in no class and never gives way.
+ * Holders by how much they hold, each class twice as wide as the one below it. Every step of an operation is O(1). A holder with less than
+ * `least` is in no class and never gives way.
  */
 export class HolderClasses<Owner> {
   readonly #least: number;
@@ -22,7 +22,7 @@ export class HolderClasses<Owner> {
     this.#least = least;
   }
 
-  /** It holds so much more, or less. */
+  /** It holds this much more, or less. */
   add(holding: Holding<Owner>, amount: number): void {
     holding.amount += amount;
     if (holding.amount < holding.high && holding.amount >= holding.low) return;
@@ -35,7 +35,7 @@ export class HolderClasses<Owner> {
     if (at > 0) (this.#classes[at] ??= new RemovableQueue()).push(holding);
   }
 
-  /** Those in a class above this amount, who hold most first. None may take or give back anything meanwhile. */
+  /** The holders in a class above this amount, largest first. None may take or give back anything meanwhile. */
   *above(amount: number): Generator<Owner> {
     const own = this.#classOf(amount);
     for (let at = this.#classes.length - 1; at > own; at--) yield* this.#classes[at]?.values() ?? [];

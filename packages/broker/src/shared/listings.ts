@@ -1,9 +1,9 @@
-/** Long answers about a broker's state: cut where they would keep others waiting, and cached for a moment. No protocol. */
+/** Long answers about a broker's state: cut if they would keep others waiting, and cached for a moment. Knows no protocol. */
 
 /** Lines of one listing. Making this many takes a few milliseconds, whatever names peers choose. */
 export const LISTED_MAX = 5000;
 
-/** An answer that took this many lines or more to make is cached: whoever asks again meanwhile gets the same bytes. */
+/** An answer with this many lines or more is cached: repeated questions meanwhile get the same bytes. */
 const KEPT_FROM_LINES = 500;
 const KEPT_MS = 250;
 /** Questions whose answers are cached at a time, such as one for each service. */

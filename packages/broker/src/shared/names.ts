@@ -1,17 +1,17 @@
 /**
- * Names that peers bring into a broker: names that are served, and names that are only asked for. Each kind has its own bound, and each
- * client a share of the second, so that no client keeps workers or other clients out. No protocol.
+ * Names that peers bring into a broker: names that are served, and names that are only asked for. Each kind has its own limit, and each client a
+ * share of the second, so that no client keeps out workers or other clients. Knows no protocol.
  */
 import { latin1 } from '@proj/frames';
 import type { Peer } from '@proj/transport';
 
-/** A client's share: it may be the first to ask for this many names, or for this part of what is left if that is more. */
+/** A client's share: it may be the first to ask for this many names, or for this fraction of what is left if that is more. */
 const SHARE_MIN = 16;
 const SHARE = 0.1;
 
 /**
- * Whose share a peer's names count against: its key's, or that of the connection it has in common with others, or its own. Whoever opens
- * many sockets has one share as long as the transport can tell.
+ * The owner of the share that a peer's names count against: its key, or the connection it shares with others, or itself. A client with many
+ * sockets has one share as long as the transport can tell.
  */
 export function sharerOf({ publicKey, carrier, key }: Peer): string {
   if (publicKey !== undefined) return `key ${latin1(publicKey)}`;
@@ -21,7 +21,7 @@ export function sharerOf({ publicKey, carrier, key }: Peer): string {
 /** What is known of one name. Only {@link Names} changes it. */
 export interface Name {
   isServed: boolean;
-  /** Whose share it counts against, {@link sharerOf} the first that asked, until the name is served. */
+  /** The share it counts against, {@link sharerOf} the first peer that asked, until the name is served. */
   asker: string | undefined;
 }
 
@@ -95,7 +95,7 @@ export class Names {
     else this.#shares.delete(asker);
   }
 
-  /** Throws if the counts do not match `names`, which are all names. Linear. `isBounded`: nothing is served without asking {@link mayServe}. */
+  /** Throws if the counts do not match `names`, which are all names. Linear. `isBounded`: nothing is served without calling {@link mayServe}. */
   assertInvariants(names: Iterable<Name>, isBounded = true): void {
     const shares = new Map<string, number>();
     let served = 0;

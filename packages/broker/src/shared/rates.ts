@@ -1,14 +1,14 @@
-/** How often each peer may do something, on average and at once. No protocol. */
+/** How often each peer may do something, on average and in a burst. Knows no protocol. */
 
 const SECOND = 1000;
 
-/** Peers and what they have left. A peer that has all of it is not remembered. Every operation is O(1) on average. */
+/** Peers and their remaining allowance. A peer with its full allowance is not remembered. Every operation is O(1) on average. */
 export class Rates {
   readonly #costMs: number;
-  /** By peer: when it will have everything left again. The peer that came last is the last one. */
+  /** By peer: when it has its full allowance again. The peer that came last is the last one. */
   readonly #full = new Map<string, number>();
 
-  /** At most so many a second of one peer, and no more at once. */
+  /** At most this many a second per peer, and as a burst. */
   constructor(perSecond: number) {
     this.#costMs = SECOND / perSecond;
   }
@@ -18,7 +18,7 @@ export class Rates {
     return this.#full.size;
   }
 
-  /** Takes one, or returns false when this peer has none left. */
+  /** Takes one, or returns false if this peer has none left. */
   take(peer: string, now: number): boolean {
     this.#forget(now);
     const full = Math.max(this.#full.get(peer) ?? now, now) + this.#costMs;
@@ -28,7 +28,7 @@ export class Rates {
     return true;
   }
 
-  /** Forgets two of those who came first, if they have everything left: more than can be added meanwhile. */
+  /** Forgets two of the oldest, if they have their full allowance: more than can be added meanwhile. */
   #forget(now: number): void {
     let left = 2;
     for (const [peer, full] of this.#full) {

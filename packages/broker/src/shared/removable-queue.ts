@@ -1,4 +1,4 @@
-/** A queue whose members may leave from anywhere: the O(1) order behind all pools and queues of the brokers. No protocol. */
+/** A queue whose members may leave from anywhere: the O(1) order behind all pools and queues of the brokers. Knows no protocol. */
 
 /** Positions count up to here and wrap to 0. */
 const LAST_POSITION = 2 ** 30 - 1;
@@ -29,8 +29,8 @@ export class QueueSlot<Value> {
 }
 
 /**
- * Values in order of arrival. Every operation but `values` and `newest` is O(1), amortized over growth. An array, not a linked list: among a million
- * values the next one is far away in memory, and a list would also touch its neighbour, which is just as far.
+ * Values in order of arrival. Every operation but `values` and `newest` is O(1), amortized over growth. An array instead of a linked list: among
+ * a million values the next one is far away in memory, and a list would also touch its neighbour, which is just as far.
  */
 export class RemovableQueue<Value> {
   /** From head to tail; a value that left from the middle leaves a gap. */
@@ -50,12 +50,12 @@ export class RemovableQueue<Value> {
     return this.#slots.length;
   }
 
-  /** The value at the front, which stays. */
+  /** The value at the front, without removing it. */
   get first(): Value | undefined {
     return this.#size === 0 ? undefined : this.#at(this.#head)?.value;
   }
 
-  /** The value at the end, which stays. */
+  /** The value at the end, without removing it. */
   get last(): Value | undefined {
     return this.#size === 0 ? undefined : this.#at((this.#tail - 1) & LAST_POSITION)?.value;
   }
@@ -71,7 +71,7 @@ export class RemovableQueue<Value> {
     this.#size++;
   }
 
-  /** Removes and returns the value at the front; `undefined` when the queue is empty. */
+  /** Removes and returns the value at the front; `undefined` if the queue is empty. */
   shift(): Value | undefined {
     const slot = this.#size === 0 ? undefined : this.#at(this.#head);
     if (slot === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The access rules in force at a broker. No protocol: each engine knows its names and which right a command needs. */
+/** A broker's current access rules. Knows no protocol: each engine knows its names and which right a command needs. */
 import type { Access, AccessRight, Peer } from '@proj/transport';
 
 /** No restrictions until rules are set. */
@@ -15,7 +15,7 @@ export class Rights {
     this.#access = access;
   }
 
-  /** True when the rules do not allow this peer's key the right. One comparison while there are no rules. */
+  /** True if the rules deny this peer's key the right. One comparison while there are no rules. */
   forbid(peer: Peer, right: AccessRight, name: string): boolean {
     return this.#access !== undefined && !this.#access.allows(peer, right, name);
   }

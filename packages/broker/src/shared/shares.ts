@@ -1,8 +1,8 @@
-/** A bound shared by many: whoever holds most of it is the first to be refused. No protocol. */
+/** A limit shared by many: the holder with most of it is the first to be refused. Knows no protocol. */
 
-/** Nobody gets more than this many times what is left: the first at most three quarters of all, the next three quarters of the rest. */
+/** No holder gets more than this many times what is left: the first at most three quarters of all, the next three quarters of the rest. */
 const TIMES_LEFT = 3;
-/** What anybody may hold while there is any left, and the part of `max` that anybody may hold at the cost of others. */
+/** What any holder may have while there is any left, and the fraction of `max` that any holder may have at the cost of others. */
 const LEAST = 16;
 const LEAST_PART = 1 / 64;
 
@@ -11,7 +11,7 @@ export class Share {
   held = 0;
 }
 
-/** Counts what is in use against a fixed maximum, in all and per holder. Every operation is O(1). */
+/** Counts what is in use against a fixed maximum, in total and per holder. Every operation is O(1). */
 export class Shares {
   readonly max: number;
   #used = 0;

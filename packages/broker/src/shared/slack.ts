@@ -1,4 +1,4 @@
-/** Waiting frames may stay in the memory block they arrived in, which is cheaper than a copy as long as little is wasted. No protocol. */
+/** Waiting frames may stay in the memory block they arrived in, which is cheaper than a copy as long as little is wasted. Knows no protocol. */
 import { slackOf } from '@proj/frames';
 
 /** The part of a byte budget that may be wasted: enough for short queues, which drain in a moment. */
@@ -20,8 +20,8 @@ export class Slack {
   }
 
   /**
-   * Takes what the frames of a message hold beyond their own bytes; give it back when they are no longer kept. Returns `undefined` when too
-   * much is taken already: then copy the frames with `compactAll`.
+   * Takes what the frames of a message hold beyond their own bytes; give it back when they are no longer kept. Returns `undefined` if too much
+   * is already taken: then copy the frames with `compactAll`.
    */
   take(frames: readonly Uint8Array[]): number | undefined {
     const slack = slackOf(frames);

@@ -1,4 +1,4 @@
-/** Registered workers: when each is due a heartbeat, and when it has been silent for too long. No protocol. */
+/** Registered workers: when each is due a heartbeat, and when it has been silent for too long. Knows no protocol. */
 import { DeadlineTable } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { setSince, type Timed } from '@proj/transport/engine';
@@ -8,7 +8,7 @@ import { QueueSlot } from './removable-queue.js';
 export class WorkerEntry<Request> extends QueueSlot<unknown> implements Timed {
   readonly peer: Peer;
   request: Request | undefined;
-  /** Time of its last message, in whole milliseconds: V8 stores a number with a fraction as an object of its own. */
+  /** Time of its last message, in whole milliseconds: V8 stores a fractional number as a separate object. */
   lastSeen: number;
   /** Since when it is idle, or when it became busy. */
   sinceSpan = 0;
@@ -17,7 +17,7 @@ export class WorkerEntry<Request> extends QueueSlot<unknown> implements Timed {
   done = 0;
   /** True once {@link WorkerTable.heard} has given the spacing hint. */
   hinted = false;
-  /** True once it has sent a heartbeat while it worked; until then it may be one that sends none at work. */
+  /** True once it has sent a heartbeat while it worked; until then it may be one that sends none while busy. */
   beatsAtWork = false;
   /** @internal Its rows in its {@link WorkerTable}; 0 while it is in none. */
   life = 0;
@@ -51,12 +51,12 @@ interface WorkerTimings {
 const TOGETHER = 1 / 32;
 
 /**
- * A heartbeat within this share of an interval after a request was sent proves nothing: it may have left before the request arrived.
- * Later ones do prove that the worker sends heartbeats while it works.
+ * A heartbeat within this share of an interval after a request was sent proves nothing: it may have been sent before the request arrived. Later
+ * ones do prove that the worker sends heartbeats while it works.
  */
 const CROSSING = 1 / 2;
 
-/** Lists of the {@link DeadlineTable}s: three of lives, one of heartbeats. */
+/** Lists of the {@link DeadlineTable}s: three for expiry, one for heartbeats. */
 const IDLE = 0;
 const BUSY = 1;
 const MUTE = 2;
@@ -121,25 +121,25 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     worker.life = worker.heartbeat = 0;
   }
 
-  /** Gives the worker its full time again, that of its present state. */
+  /** Restarts the worker's time limit for its current state. */
   renew(worker: Worker, now: number): void {
     this.#lives.renew(worker.life, stateOf(worker), now);
   }
 
-  /** How long the worker may be silent in its present state, in milliseconds. */
+  /** How long the worker may be silent in its current state, in milliseconds. */
   expiryMs(worker: Worker): number {
     return this.#lives.delaysMs[stateOf(worker)] as number;
   }
 
-  /** When it expires, our own lateness aside, and when its next heartbeat is due. For invariants. */
+  /** When it expires, not counting our own lateness, and when its next heartbeat is due. For invariants. */
   dues(worker: Worker): readonly [number, number] {
     return [this.#lives.at(worker.life), this.#heartbeats.at(worker.heartbeat)];
   }
 
   /**
-   * Records a sign of life; `beat` says that it is a heartbeat, which shows that the worker sends them at work. Returns how long the worker
-   * had been silent if that was more than half of what it may be, since the intervals of the two sides may not fit: once per worker,
-   * otherwise `undefined`.
+   * Records a sign of life; `beat` means that it is a heartbeat, which shows that the worker sends them while busy. If the worker had been
+   * silent for more than half its limit, returns how long, because the intervals of the two sides may not match: once per worker, otherwise
+   * `undefined`.
    */
   heard(worker: Worker, now: number, beat: boolean): number | undefined {
     const state = stateOf(worker);
@@ -147,7 +147,7 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     const silentMs = expiryMs - (this.#lives.at(worker.life) - now);
     worker.lastSeen = Math.floor(now);
     if (beat && state === MUTE) {
-      // One that may have crossed with the request does not count, or all that follow would seem to have crossed too.
+      // One that may have crossed with the request does not count, or all later ones would seem to have crossed too.
       if (silentMs < this.#crossingMs) return undefined;
       worker.beatsAtWork = true;
     }
@@ -158,8 +158,8 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
   }
 
   /**
-   * Takes the next worker whose heartbeat is due, or soon enough to be sent along. Its next one is due an interval from now, so no two are
-   * ever further apart. Call until `undefined`.
+   * Takes the next worker whose heartbeat is due, or soon enough to be sent along. Its next one is due an interval from now, so no two are ever
+   * further apart. Call until `undefined`.
    */
   takeHeartbeatDue(now: number): Worker | undefined {
     const worker = this.#heartbeats.takeDue(now + this.#togetherMs);

@@ -1,20 +1,20 @@
 /**
- * The words of eMQP/1.0, the EventMQ protocol, as typed commands: what a message means to whoever receives it. `wire.ts`
- * holds the grammar; where the text and the product disagree, docs/protocols/emqp.md says which one this is.
+ * The words of eMQP/1.0, the EventMQ protocol, as typed commands: what a message means to its receiver. `wire.ts` holds the grammar; where the
+ * specification and the product disagree, docs/protocols/emqp.md says which one this is.
  *
- * Message ids are texts with one character (U+0000 to U+00FF) per byte, 1 to 255 of them, so that any id comes back as it
- * was; peers use version 4 UUIDs. Frames that are only passed on stay frames.
+ * Message ids are texts with one character (U+0000 to U+00FF) per byte, 1 to 255 of them, so that any id comes back unchanged; peers use version
+ * 4 UUIDs. Frames that are only forwarded stay frames.
  */
 import type { Malformed } from '../malformed.js';
 
-/** What every message has: an id of its own. Forwarded messages keep theirs. */
+/** Every message has its own id. Forwarded messages keep theirs. */
 export interface EmqpMessage {
   readonly id: string;
 }
 
-/** A queue a worker takes jobs from. */
+/** A queue that a worker takes jobs from. */
 export interface EmqpQueue {
-  /** Finite. Queues of a higher weight come first. */
+  /** Finite. Queues with a higher weight come first. */
   readonly weight: number;
   /** 1 to 255 bytes of UTF-8. */
   readonly name: string;
@@ -32,7 +32,7 @@ export interface EmqpInformScheduler extends EmqpMessage {
   readonly kind: 'inform-scheduler';
 }
 
-/** Broker to the sender of INFORM, or to an admin who sent DISCONNECT: understood. */
+/** Broker to the sender of INFORM, or to an admin that sent DISCONNECT: understood. */
 export interface EmqpAck extends EmqpMessage {
   readonly kind: 'ack';
   /** Id of the message that is acknowledged. */
@@ -56,13 +56,13 @@ export interface EmqpRequest extends EmqpMessage {
   readonly kind: 'request';
   /** 1 to 255 bytes of UTF-8. */
   readonly queue: string;
-  /** As they came; `decodeEmqpHeaders` reads them. */
+  /** Unprocessed; `decodeEmqpHeaders` reads them. */
   readonly headers: Uint8Array;
   /** The job, JSON by convention. */
   readonly body: Uint8Array;
 }
 
-/** Broker to client or scheduler: I have taken your REQUEST. The shorter of the two messages called REPLY. */
+/** Broker to client or scheduler: I have accepted your REQUEST. The shorter of the two messages called REPLY. */
 export interface EmqpAccepted extends EmqpMessage {
   readonly kind: 'accepted';
   /** Id of the REQUEST. */
@@ -74,7 +74,7 @@ export interface EmqpResult extends EmqpMessage {
   readonly kind: 'result';
   /** JSON by convention: `{"value": ...}`. */
   readonly result: Uint8Array;
-  /** Id of the REQUEST; `undefined` in the five frames of the text, which only a broker understands. */
+  /** Id of the REQUEST; `undefined` in the specification's five frames, which only a broker understands. */
   readonly of: string | undefined;
 }
 
@@ -84,15 +84,15 @@ export interface EmqpScheduling extends EmqpMessage {
   /** 0 to 255 bytes of UTF-8; not empty for `schedule`. */
   readonly queue: string;
   readonly headers: Uint8Array;
-  /** Seconds as decimal text, `-1` for none, one character per byte. Not judged here. */
+  /** Seconds as decimal text, `-1` for none, one character per byte. Not validated here. */
   readonly interval: string;
   /** The job; `emqpJobText` tells which one it is. */
   readonly body: Uint8Array;
-  /** Cron expression or empty, one character per byte. Not judged here. */
+  /** Cron expression or empty, one character per byte. Not validated here. */
   readonly cron: string;
 }
 
-/** Publisher to pub-sub device: hand this to all subscribers. */
+/** Publisher to pub-sub device: forward this to all subscribers. */
 export interface EmqpPublish extends EmqpMessage {
   readonly kind: 'publish';
   /** 1 to 4096 bytes. */
@@ -100,22 +100,22 @@ export interface EmqpPublish extends EmqpMessage {
   readonly body: Uint8Array;
 }
 
-/** Pub-sub device to subscriber: two frames and nothing else. */
+/** Pub-sub device to subscriber: exactly two frames. */
 export interface EmqpPublished {
   readonly kind: 'published';
   readonly topic: Uint8Array;
   readonly body: Uint8Array;
 }
 
-/** To any peer: finish what you have and leave. */
+/** To any peer: finish your work and leave. */
 export interface EmqpDisconnect extends EmqpMessage {
   readonly kind: 'disconnect';
 }
 
-/** From any peer: I leave. */
+/** From any peer: I am leaving. */
 export interface EmqpBye extends EmqpMessage {
   readonly kind: 'bye';
-  /** `KBYE` is what the product says and understands, `KBAI` what the text says. */
+  /** `KBYE` is what the product sends and understands, `KBAI` what the specification says. */
   readonly word: 'KBYE' | 'KBAI';
 }
 
@@ -124,7 +124,7 @@ export interface EmqpAdminCommand extends EmqpMessage {
   readonly kind: 'status' | 'show-workers' | 'show-schedulers' | 'hello';
 }
 
-/** Broker to admin: the requested data. It does not say which command it answers. */
+/** Broker to admin: the requested data. Does not say which command it answers. */
 export interface EmqpAdminReply extends EmqpMessage {
   readonly kind: 'admin-reply';
   readonly json: string;
@@ -148,26 +148,26 @@ export type EmqpCommand =
   | EmqpAdminCommand
   | EmqpAdminReply;
 
-/** Why frames are no command. The words are counter labels; docs/protocols/emqp.md lists them with what follows. */
+/** Why frames are not a command. Counter labels; docs/protocols/emqp.md lists them with their consequences. */
 export type EmqpMalformedReason =
-  /** Fewer than the four every message has; of a published message, not two. */
+  /** Fewer than the four that every message has; for a published message, not two. */
   | 'too-few-frames'
   /** The first frame is not empty. */
   | 'no-empty-frame'
   /** The second one does not begin with `eMQP/1.`. */
   | 'version'
   | 'unknown-command'
-  /** A command that never travels towards this receiver. */
+  /** A command that is never sent to this receiver. */
   | 'wrong-direction'
-  /** A message id, its own or the one it refers to, of no bytes or of more than 255. */
+  /** A message id, its own or a referenced one, with no bytes or more than 255. */
   | 'id-invalid'
-  /** A number of frames that this command does not have. */
+  /** A number of frames that this command cannot have. */
   | 'frame-count'
-  /** INFORM of neither `worker` nor `scheduler`. */
+  /** INFORM from neither `worker` nor `scheduler`. */
   | 'inform-type'
-  /** INFORM whose queues cannot be understood. */
+  /** INFORM with invalid queues. */
   | 'queues-invalid'
-  /** A queue's name of no bytes, of more than 255, or not UTF-8. */
+  /** A queue name with no bytes or more than 255, or not UTF-8. */
   | 'queue-invalid'
   /** SCHEDULE of seven frames without a header `interval:N`. */
   | 'no-interval'
@@ -182,10 +182,10 @@ export type EmqpMalformedReason =
   /** An answer to an admin that is not UTF-8. */
   | 'text-invalid';
 
-/** Frames that are no command. */
+/** Frames that are not a command. */
 export type EmqpMalformed = Malformed<EmqpMalformedReason>;
 
-/** Everything a broker may receive on its frontend and its backend, which understand the same. */
+/** Everything a broker may receive on its frontend and its backend, which have the same commands. */
 export type EmqpToBroker =
   | EmqpInformWorker
   | EmqpInformScheduler

@@ -1,6 +1,6 @@
 /**
- * eMQP/1.0, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its
- * input but the frames it hands on, and copies no body. `wire.ts` holds the grammar and what is read beside it.
+ * eMQP/1.0, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its input except the frames it
+ * returns, and copies no body. `wire.ts` holds the grammar and accepted variants.
  */
 import { EMPTY_FRAME, latin1 } from '../bytes.js';
 import type {
@@ -206,7 +206,7 @@ function readOpening(frames: Frames): Opening | EmqpMalformed {
   return id === undefined ? malformed('id-invalid') : { word, id };
 }
 
-/** `queues type`, whose queues mean nothing in a scheduler's */
+/** `queues type`; a scheduler's queues have no meaning */
 function inform(id: string, frames: Frames): EmqpInformWorker | EmqpInformScheduler | EmqpMalformed {
   const [queuesFrame, typeFrame] = [frames[4], frames[5]];
   if (queuesFrame === undefined || typeFrame === undefined) return malformed('frame-count');
@@ -219,7 +219,7 @@ function inform(id: string, frames: Frames): EmqpInformWorker | EmqpInformSchedu
   return queues === undefined ? malformed('queues-invalid') : { kind: 'inform-worker', id, queues };
 }
 
-/** `time`, or whatever stands there */
+/** `time`, or anything else there */
 function heartbeat(id: string, frames: Frames): EmqpHeartbeat {
   const frame = frames[4];
   return { kind: 'heartbeat', id, time: frame === undefined || frame.length > TIME_MAX_BYTES ? '' : latin1(frame) };

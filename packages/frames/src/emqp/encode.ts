@@ -24,11 +24,11 @@ const ADMIN_WORD = {
 } as const;
 
 /**
- * The frames of a command, without the router's identity frame. The array is the caller's; body frames are handed on as
- * they are and constant frames are shared, so no frame may be written to.
+ * The frames of a command, without the router's identity frame. The caller owns the array; body frames are passed on unchanged and constant
+ * frames are shared, so do not modify any frame.
  *
- * Throws a `RangeError` for what no decoder would accept and no peer can cause: an id of no or of more than 255 bytes, an
- * invalid queue, a topic of no or of more than 4096 bytes, an interval or cron expression that is too long.
+ * Throws a `RangeError` for what no decoder would accept and no peer can cause: an id with no bytes or more than 255, an invalid queue, a topic
+ * with no bytes or more than 4096, an interval or cron expression that is too long.
  */
 export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
   switch (command.kind) {
@@ -85,7 +85,7 @@ export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
   }
 }
 
-/** The time of a HEARTBEAT as Python prints it: seconds since 1970 with a fraction. `wallMicros` is a whole number. */
+/** The time of a HEARTBEAT as Python prints it: seconds since 1970 with a fraction. `wallMicros` is an integer. */
 export function emqpTime(wallMicros: number): string {
   const fraction = String(wallMicros % 1_000_000).padStart(6, '0');
   return `${Math.floor(wallMicros / 1_000_000)}.${fraction}`;
@@ -104,11 +104,11 @@ function queueFrame(name: string): Uint8Array {
 function topicFrame(topic: Uint8Array): Uint8Array {
   if (topic.length === 0) throw new RangeError('the topic of a PUBLISH is empty: subscribers could not tell it apart');
   if (topic.length > TOPIC_MAX_BYTES)
-    throw new RangeError(`topic of ${topic.length} bytes: allowed are 1 to ${TOPIC_MAX_BYTES}`);
+    throw new RangeError(`topic of ${topic.length} bytes: must be 1 to ${TOPIC_MAX_BYTES}`);
   return topic;
 }
 
 function field(what: string, text: string, maxBytes: number): Uint8Array {
-  if (text.length > maxBytes) throw new RangeError(`${what} of ${text.length} bytes: allowed are ${maxBytes}`);
+  if (text.length > maxBytes) throw new RangeError(`${what} of ${text.length} bytes: the limit is ${maxBytes}`);
   return fromLatin1(text);
 }

@@ -1,17 +1,17 @@
 /**
- * eMQP, the headers of REQUEST, SCHEDULE and UNSCHEDULE: items between commas, `guarantee,timeout:9`, names and truth values in any
- * case. The text's values (`guarantee:True`) and its "dictionary" are understood too: `{"guarantee": true, "timeout": 9}`.
+ * eMQP, the headers of REQUEST, SCHEDULE and UNSCHEDULE: comma-separated items such as `guarantee,timeout:9`; names and booleans in any case.
+ * Also accepts the specification's values (`guarantee:True`) and its "dictionary": `{"guarantee": true, "timeout": 9}`.
  */
 import { fromLatin1, latin1 } from '../bytes.js';
 import { readText } from './text.js';
 
-/** What the headers ask for. */
+/** The content of the headers. */
 export interface EmqpHeaders {
   /** The client wants the result. Default false. */
   readonly replyRequested: boolean;
-  /** The job must be done, twice if need be. Default false. */
+  /** The job must be done, even if twice. Default false. */
   readonly guarantee: boolean;
-  /** How often a job that failed is run again: 0 to 1000, default 0. */
+  /** How often a failed job is repeated: 0 to 1000, default 0. */
   readonly retryCount: number;
   /** Seconds after which the job is killed: 0 to 604800; 0, the default, for the worker's own limit. */
   readonly timeoutSeconds: number;
@@ -27,7 +27,7 @@ export interface EmqpReadHeaders extends EmqpHeaders {
   readonly invalid: number;
 }
 
-/** A longer frame is forwarded, but not read. */
+/** A longer frame is forwarded, but not decoded. */
 const READ_MAX_BYTES = 4096;
 
 type Range = readonly [min: number, max: number];
@@ -38,12 +38,12 @@ const RANGES: ReadonlyMap<string, Range> = new Map<string, Range>([
   ['run_count', [1, 2_147_483_647]],
 ]);
 
-/** An escape could name a character that no byte stands for. */
+/** An escape could name a character that has no byte. */
 const ASCII = /^[ -~]+$/;
 
 const FLAGS: ReadonlySet<string> = new Set(['reply-requested', 'guarantee', 'nohaste']);
 
-/** What the text's table of headers writes, and Python prints. */
+/** The values in the specification's table of headers, and in Python's output. */
 const TRUTH: ReadonlyMap<string | undefined, boolean> = new Map([
   [undefined, true],
   ['true', true],
@@ -60,7 +60,7 @@ const NO_HEADERS: EmqpReadHeaders = {
   invalid: 0,
 };
 
-/** Reads a header frame of any bytes. Of an item that occurs twice the last valid one counts. Never throws. */
+/** Decodes a header frame of any bytes. If an item occurs twice, the last valid one counts. Never throws. */
 export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
   if (frame.length === 0) return NO_HEADERS;
   const flags = new Set<string>();
@@ -93,7 +93,7 @@ export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
   };
 }
 
-/** The header frame for these wishes, in the order of the product. Throws a `RangeError` for a number out of its range. */
+/** The header frame for these settings, in the product's order. Throws a `RangeError` for a number out of range. */
 export function encodeEmqpHeaders(headers: Partial<EmqpHeaders>): Uint8Array {
   const { replyRequested, guarantee, retryCount = 0, timeoutSeconds = 0, nohaste, runCount } = headers;
   const items: string[] = [];
@@ -106,7 +106,7 @@ export function encodeEmqpHeaders(headers: Partial<EmqpHeaders>): Uint8Array {
   return fromLatin1(items.join(','));
 }
 
-/** Takes the `interval:N` of a seven-frame SCHEDULE out of its headers; the interval is `undefined` when there is none. */
+/** Removes `interval:N` of a seven-frame SCHEDULE from its headers; the interval is `undefined` if there is none. */
 export function takeInterval(frame: Uint8Array): { headers: Uint8Array; interval: string | undefined } {
   if (frame.length > READ_MAX_BYTES) return { headers: frame, interval: undefined };
   let interval: string | undefined;
@@ -138,7 +138,7 @@ function dictionaryItems(text: string): string[] | undefined {
   }
 }
 
-/** Text must be what could stand between commas. */
+/** Text must be valid between commas. */
 function isPlain(value: unknown): boolean {
   return ['boolean', 'number'].includes(typeof value) || (typeof value === 'string' && ASCII.test(value));
 }
@@ -159,5 +159,5 @@ function readNumber(value: string | undefined, [min, max]: Range): number | unde
 function numbered(name: string, value: number): string {
   const [min, max] = RANGES.get(name) as Range;
   if (Number.isInteger(value) && value >= min && value <= max) return `${name}:${value}`;
-  throw new RangeError(`header ${name}:${value}: allowed are whole numbers from ${min} to ${max}`);
+  throw new RangeError(`header ${name}:${value}: must be an integer from ${min} to ${max}`);
 }

@@ -1,6 +1,6 @@
 /**
- * EventMQ: eMQP/1.0 between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed byte,
- * `headers.ts` what a request's headers say, `job.ts` which job a body names.
+ * EventMQ: eMQP/1.0 between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed byte, `headers.ts` a
+ * request's headers, `job.ts` the job that a body names.
  */
 export type * from './commands.js';
 export {

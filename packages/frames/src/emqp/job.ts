@@ -1,6 +1,6 @@
 /**
- * eMQP, which job a body stands for: `["run", {"callable": ..., "path": ..., "args": ...}]`. Schedulers name a job by the
- * SHA-1 of its canonical text, which is the one that Python prints: both products then name the same job alike.
+ * eMQP, the job that a body names: `["run", {"callable": ..., "path": ..., "args": ...}]`. Schedulers identify a job by the SHA-1 of its
+ * canonical text, the one that Python prints, so both products use the same identity.
  */
 import { hasMoreValues } from '../json.js';
 import { pythonString, readText } from './text.js';
@@ -18,28 +18,27 @@ const PARTS = [
 /** Larger bodies name no job. */
 const BODY_MAX_BYTES = 262_144;
 
-/** Bodies of more values name no job: what takes them apart does it in one go. */
+/** Bodies with more values name no job: the parser cannot be interrupted. */
 const VALUES_MAX = 10_000;
 
-/** Python reads no deeper either. */
+/** Python's parser has the same depth. */
 const DEPTH_MAX = 900;
 
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * The canonical text of the job in a body; the lower-case hex of its SHA-1 is the job's identity. Two bodies name the same
- * job if their texts are equal: queue, headers and interval are not part of it. `undefined` for a body that is no JSON
- * `[word, object]`, lacks `callable` or `path`, is larger than 256 KiB, has more than 10,000 values or keys or is nested deeper
- * than 900. Never throws.
+ * The canonical text of the job in a body; the lower-case hex of its SHA-1 is the job's identity. Two bodies name the same job if their texts
+ * are equal: queue, headers and interval do not count. `undefined` for a body that is not JSON `[word, object]`, lacks `callable` or `path`, is
+ * larger than 256 KiB, has more than 10,000 values or keys or is nested deeper than 900. Never throws.
  *
- * Printable ASCII: keys sorted by code point, `", "` and `": "`, numbers as Python would print them.
+ * Printable ASCII: keys sorted by code point, `", "` and `": "`, numbers as Python prints them.
  */
 export function emqpJobText(body: Uint8Array): string | undefined {
   const text = readText(body, BODY_MAX_BYTES);
   if (text === undefined || hasMoreValues(body, VALUES_MAX)) return undefined;
   try {
     JSON.parse(text);
-    // Numbers would lose their spelling, `1.0` or many digits: they become strings, marked as numbers, and strings as strings.
+    // Numbers would lose their spelling (`1.0`, many digits), so they become strings marked as numbers, and strings are marked as strings.
     const marked = text.replace(STRING_OR_NUMBER, (token) =>
       token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`,
     );
@@ -72,7 +71,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A marked string that is not empty. */
+/** A non-empty marked string. */
 function isWord(value: unknown): value is string {
   return typeof value === 'string' && value.length > 1 && value.startsWith('$');
 }
@@ -87,7 +86,7 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Integers of any length stay as they are; everything else is a double, in the shortest form, as `repr` writes it. */
+/** Integers of any length stay unchanged; everything else is a double in its shortest form, as `repr` writes it. */
 function pythonNumber(token: string): string {
   if (!/[.eE]/.test(token)) return token === '-0' ? '0' : token;
   const value = Number(token);

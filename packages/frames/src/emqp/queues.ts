@@ -19,20 +19,22 @@ export function readQueues(text: string): EmqpQueue[] | undefined {
 
 /** The canonical text: JSON as Python prints it. Throws a `RangeError` for what {@link readQueues} would refuse. */
 export function writeQueues(queues: readonly EmqpQueue[]): string {
-  if (queues.length > QUEUES_MAX) throw new RangeError(`${queues.length} queues: allowed are ${QUEUES_MAX}`);
+  if (queues.length > QUEUES_MAX) throw new RangeError(`${queues.length} queues: the limit is ${QUEUES_MAX}`);
   for (const { weight, name } of queues) {
     if (!Number.isFinite(weight)) throw new RangeError(`weight ${weight} of queue ${JSON.stringify(name)}: not finite`);
     if (!isName(name)) throw new RangeError(describeBadName(name));
   }
   const text = pythonJson(queues.map(({ weight, name }) => [weight, name]));
   if (text.length > QUEUES_MAX_BYTES)
-    throw new RangeError(`queues of ${text.length} bytes: allowed are ${QUEUES_MAX_BYTES}; use fewer or shorter names`);
+    throw new RangeError(
+      `queues of ${text.length} bytes: the limit is ${QUEUES_MAX_BYTES}; use fewer or shorter names`,
+    );
   return text;
 }
 
 /** One sentence about an invalid name: the name, cut to a readable length, and what is allowed. */
 export function describeBadName(name: string): string {
-  return `queue name ${JSON.stringify(name.slice(0, 40))}: allowed are 1 to 255 bytes of UTF-8`;
+  return `queue name ${JSON.stringify(name.slice(0, 40))}: must be 1 to 255 bytes of UTF-8`;
 }
 
 function readQuoted(text: string): EmqpQueue[] | undefined {

@@ -10,7 +10,7 @@ const NAME_MAX_BYTES = 255;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const BEYOND_PRINTABLE_ASCII = /[\u007f-\uffff]/g;
 
-/** The text of a frame, or `undefined` when it is longer than `maxBytes`, which is looked at first, or not UTF-8. */
+/** The text of a frame, or `undefined` if it is longer than `maxBytes`, which is checked first, or not UTF-8. */
 export function readText(frame: Uint8Array, maxBytes: number): string | undefined {
   if (frame.length > maxBytes) return undefined;
   for (let i = 0; i < frame.length; i++) if ((frame[i] as number) > 0x7f) return decodeUtf8(frame);
@@ -25,7 +25,7 @@ function decodeUtf8(frame: Uint8Array): string | undefined {
   }
 }
 
-/** The queue's name in a frame, possibly empty; `undefined` when it is too long or not UTF-8. */
+/** The queue name in a frame, possibly empty; `undefined` if it is too long or not UTF-8. */
 export function readName(frame: Uint8Array): string | undefined {
   return readText(frame, NAME_MAX_BYTES);
 }
@@ -42,7 +42,7 @@ export function isName(text: string): boolean {
   return writeName(text) !== undefined;
 }
 
-/** Plain data as Python's `json.dumps` spaces and escapes it. Numbers and the order of keys are JavaScript's. */
+/** Plain data with the spacing and escapes of Python's `json.dumps`. Numbers and the order of keys are JavaScript's. */
 export function pythonJson(value: unknown): string {
   if (typeof value === 'string') return pythonString(value);
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;

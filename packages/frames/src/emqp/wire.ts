@@ -59,10 +59,10 @@ const WORDS = [
   'HELLO',
 ] as const;
 
-/** A command as it stands on the wire. */
+/** A command's form on the wire. */
 export type Word = (typeof WORDS)[number];
 
-/** Command frames, shared by all messages and never written to. */
+/** Command frames, shared by all messages: do not modify them. */
 export const COMMAND_FRAME = Object.fromEntries(WORDS.map((word) => [word, fromLatin1(word)])) as Readonly<
   Record<Word, Uint8Array>
 >;
@@ -83,7 +83,7 @@ const ID_MAX_BYTES = 255;
 /** Longest topic of a PUBLISH, in bytes. */
 export const TOPIC_MAX_BYTES = 4096;
 
-/** Longest interval of a SCHEDULE, in bytes: digits, in whatever way they are written. */
+/** Longest interval of a SCHEDULE, in bytes: digits, in any notation. */
 export const INTERVAL_MAX_BYTES = 64;
 
 /** Longest cron expression, in bytes. */
@@ -95,20 +95,20 @@ export function isVersion(frame: Uint8Array): boolean {
   return true;
 }
 
-/** The command a frame holds, in upper or lower case; `undefined` for any other bytes. */
+/** The command in a frame, in upper or lower case; `undefined` for any other bytes. */
 export function readWord(frame: Uint8Array): Word | undefined {
   return frame.length > LONGEST_WORD ? undefined : BY_TEXT.get(latin1(frame));
 }
 
-/** The message id a frame holds, or `undefined` when it holds none. */
+/** The message id in a frame, or `undefined` if it is not valid. */
 export function readId(frame: Uint8Array): string | undefined {
   return frame.length === 0 || frame.length > ID_MAX_BYTES ? undefined : latin1(frame);
 }
 
-/** The frame of a message id. Throws a `RangeError` when it is empty, too long, or has characters above U+00FF. */
+/** The frame of a message id. Throws a `RangeError` if it is empty, too long, or has characters above U+00FF. */
 export function writeId(id: string): Uint8Array {
   if (id.length === 0 || id.length > ID_MAX_BYTES) {
-    throw new RangeError(`message id of ${id.length} bytes: allowed are 1 to ${ID_MAX_BYTES}`);
+    throw new RangeError(`message id of ${id.length} bytes: must be 1 to ${ID_MAX_BYTES}`);
   }
   return writeLatin1(id);
 }

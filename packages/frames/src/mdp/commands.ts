@@ -1,24 +1,23 @@
 /**
  * The words of Majordomo: 18/MDP (0.2), 7/MDP (0.1) and the service names of 8/MMI, as typed commands.
  *
- * A command is what a message means; which frames carry it in which version is the business of `wire.ts`, `decode.ts` and
- * `encode.ts` beside this file. The framing travels with every command, because a broker serves both versions on one socket
- * and answers in kind.
+ * A command is what a message means; `wire.ts`, `decode.ts` and `encode.ts` in this folder define its frames in each version. The framing
+ * travels with every command, because a broker serves both versions on one socket and answers in kind.
  */
 import type { Malformed } from '../malformed.js';
 
-/** Protocol version as both specifications name it. */
+/** Protocol version, in the words of both specifications. */
 export type MdpVersion = '0.1' | '0.2';
 
-/** One or more frames of any bytes, empty ones included. Forwarded untouched: same count, same order. */
+/** One or more frames of any bytes; frames may be empty. Forwarded unchanged: same count, same order. */
 export type MdpBody = readonly Uint8Array[];
 
-/** How a peer frames its messages: what a broker must remember of it to answer in kind. */
+/** A peer's framing: what a broker must remember in order to answer in kind. */
 export interface MdpFraming {
   readonly version: MdpVersion;
   /**
-   * True for a 0.2 message behind one empty frame, which 18/MDP does not have but some peers send; they understand only
-   * what is framed alike. Never set on 0.1, where the empty frame is the rule.
+   * True for a 0.2 message behind an empty frame, which 18/MDP does not have but some peers send; they understand only the same framing. Never
+   * set for 0.1, where the empty frame is required.
    */
   readonly leadingEmpty?: boolean | undefined;
 }
@@ -31,7 +30,7 @@ export interface MdpClientRequest extends MdpFraming {
   readonly body: MdpBody;
 }
 
-/** Broker to client: one of several answers. 0.1 has no word for it. */
+/** Broker to client: one of several answers. Not available in 0.1. */
 export interface MdpClientPartial extends MdpFraming {
   readonly kind: 'client-partial';
   readonly version: '0.2';
@@ -58,12 +57,12 @@ export interface MdpWorkerReady extends MdpFraming {
 /** Broker to worker: do this for that client. */
 export interface MdpWorkerRequest extends MdpFraming {
   readonly kind: 'worker-request';
-  /** The client's routing id at the broker: one or more bytes of any value, to be returned as they are. */
+  /** The client's routing id at the broker: one or more bytes of any value, returned unchanged. */
   readonly client: Uint8Array;
   readonly body: MdpBody;
 }
 
-/** Worker to broker: one of several answers. 0.1 has no word for it. */
+/** Worker to broker: one of several answers. Not available in 0.1. */
 export interface MdpWorkerPartial extends MdpFraming {
   readonly kind: 'worker-partial';
   readonly version: '0.2';
@@ -101,9 +100,9 @@ export type MdpCommand =
   | MdpHeartbeat
   | MdpDisconnect;
 
-/** Why frames are no command. The words are counter labels; docs/protocols/mdp.md lists them with what follows. */
+/** Why frames are not a command. Counter labels; docs/protocols/mdp.md lists them with their consequences. */
 export type MdpMalformedReason =
-  /** No frame at all, or nothing behind the empty frame. */
+  /** No frame at all, or nothing after the empty frame. */
   | 'no-header'
   /** The frame in the header's place is not one of the four headers. */
   | 'unknown-header'
@@ -117,7 +116,7 @@ export type MdpMalformedReason =
   | 'command-length'
   /** No command of this header has that number. */
   | 'unknown-command'
-  /** A header or command that never travels towards this receiver, such as REQUEST from a worker. */
+  /** A header or command that is never sent to this receiver, such as REQUEST from a worker. */
   | 'wrong-direction'
   | 'no-service'
   | 'service-invalid'
@@ -127,9 +126,9 @@ export type MdpMalformedReason =
   /** READY, HEARTBEAT or DISCONNECT with more frames than it has. */
   | 'extra-frames';
 
-/** Frames that are no command. */
+/** Frames that are not a command. */
 export interface MdpMalformed extends Malformed<MdpMalformedReason> {
-  /** The half of the protocol whose header the frames carry: a worker pays for it with its registration. */
+  /** The half of the protocol that the header belongs to: a worker loses its registration. */
   readonly side: 'client' | 'worker' | 'unknown';
 }
 

@@ -1,6 +1,6 @@
 /**
- * 18/MDP and 7/MDP, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of
- * its input but the frames it hands on, and copies no body. `wire.ts` holds the grammar.
+ * 18/MDP and 7/MDP, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its input except the
+ * frames it returns, and copies no body. `wire.ts` holds the grammar.
  */
 import { readServiceName } from '../service-name.js';
 import type {
@@ -16,7 +16,7 @@ import { CLIENT_CODE, type Header, readHeader, WORKER_CODE } from './wire.js';
 
 /** How strictly a broker reads. */
 export interface MdpDecodeOptions {
-  /** Take 0.2 messages behind one empty frame too, marked `leadingEmpty`. Default false: 18/MDP removed that frame. */
+  /** Also accept 0.2 messages behind an empty frame, marked `leadingEmpty`. Default false: 18/MDP removed that frame. */
   readonly acceptLeadingEmpty?: boolean | undefined;
 }
 
@@ -113,7 +113,7 @@ function workerToBroker({ side, version }: Header, frames: Frames, at: number): 
   }
 }
 
-/** `[empty] header`: 0.1 has the empty frame, 0.2 has not unless tolerated. */
+/** `[empty] header`: 0.1 has the empty frame, 0.2 does not, unless tolerated. */
 function readOpening(frames: Frames, acceptLeadingEmpty: boolean): Header | MdpMalformed {
   const first = frames[0];
   const behindEmpty = first?.length === 0;
@@ -125,7 +125,7 @@ function readOpening(frames: Frames, acceptLeadingEmpty: boolean): Header | MdpM
   return behindEmpty && !acceptLeadingEmpty ? malformed('leading-empty', header.side) : header;
 }
 
-/** Index of the frame behind the header that {@link readOpening} has found. */
+/** Index of the frame after the header that {@link readOpening} found. */
 function afterHeader(frames: Frames): number {
   return frames[0]?.length === 0 ? 2 : 1;
 }
@@ -136,7 +136,7 @@ function readCommand(frame: Uint8Array | undefined): number | 'no-command' | 'co
   return frame.length === 1 ? (frame[0] as number) : 'command-length';
 }
 
-/** What {@link readCommand} returned and no case has taken. */
+/** A result of {@link readCommand} that no case has handled. */
 function noCommand(command: ReturnType<typeof readCommand>, side: Header['side']): MdpMalformed {
   return malformed(typeof command === 'number' ? 'unknown-command' : command, side);
 }
@@ -170,12 +170,12 @@ function addressed<Kind extends 'worker-request' | 'worker-partial' | 'worker-fi
   return { kind, version, client, body: bodyFrom(frames, at + 2) };
 }
 
-/** Most bodies have one frame; `slice` costs more than all else here. */
+/** Most bodies have one frame; `slice` would dominate the cost. */
 function bodyFrom(frames: Frames, at: number): MdpBody {
   return frames.length === at + 1 ? [frames[at] as Uint8Array] : frames.slice(at);
 }
 
-/** `service` and nothing else */
+/** `service` only */
 function ready(version: MdpVersion, frames: Frames, at: number): MdpToBroker {
   const frame = frames[at];
   if (frame === undefined) return malformed('no-service', 'worker');

@@ -14,11 +14,11 @@ import type {
 import { CLIENT_CODE, COMMAND_FRAME, HEADER_FRAME, WORKER_CODE } from './wire.js';
 
 /**
- * The frames of a command, without the router's identity frame. The array is the caller's; body frames are handed on as
- * they are and constant frames are shared, so no frame may be written to.
+ * The frames of a command, without the router's identity frame. The caller owns the array; body frames are passed on unchanged and constant
+ * frames are shared, so do not modify any frame.
  *
- * Throws a `RangeError` for what no decoder would accept and no peer can cause: an invalid service name, an empty client
- * address, a body without frames, and PARTIAL under 0.1 (which TypeScript refuses before).
+ * Throws a `RangeError` for what no decoder would accept and no peer can cause: an invalid service name, an empty client address, a body without
+ * frames, and PARTIAL in 0.1 (which TypeScript also rejects).
  */
 export function encodeMdp(command: MdpCommand): Uint8Array[] {
   switch (command.kind) {
@@ -49,8 +49,8 @@ export function encodeMdp(command: MdpCommand): Uint8Array[] {
 }
 
 /**
- * `opening service body`. Here and below an array is made with the first body frame in it: pushed onto what is there, it would need
- * an array of four times the size.
+ * `opening service body`. Here and below an array is created with the first body frame in it: appending to an existing array would quadruple its
+ * size.
  */
 function named(
   { version, leadingEmpty, service, body }: MdpClientRequest | MdpClientReply,

@@ -1,9 +1,8 @@
 /**
- * 8/MMI, the broker's own services, asked for like any other service under the reserved prefix `mmi.`: names, codes, and
- * the bodies of requests and answers.
+ * 8/MMI, the broker's own services, called like any other service under the reserved prefix `mmi.`: names, codes, and the bodies of requests and
+ * answers.
  *
- * The specification defines `mmi.service` alone; the two listings are additions of this project and marked so in
- * docs/protocols/mdp.md.
+ * The specification defines only `mmi.service`; the two listings are additions of this project and marked so in docs/protocols/mdp.md.
  */
 import { fromLatin1, latin1 } from '../bytes.js';
 import type { MdpBody, MdpVersion } from './commands.js';
@@ -13,13 +12,13 @@ export const MMI = {
   prefix: 'mmi.',
   /** Is this service registered? Argument: its name, the first body frame. */
   service: 'mmi.service',
-  /** Addition: every service the broker knows. The argument is ignored; the frame behind it says how many to skip. */
+  /** Addition: every service that the broker knows. The argument is ignored; the next frame says how many to skip. */
   services: 'mmi.services',
-  /** Addition: workers of the service named by the argument, of all when it is empty; the frame behind it, how many to skip. */
+  /** Addition: workers of the service named by the argument, or of all if it is empty; the next frame says how many to skip. */
   workers: 'mmi.workers',
 } as const;
 
-/** More services than anybody has. */
+/** More services than any broker has. */
 const COUNT_DIGITS_MAX = 8;
 
 /** `200` found, `404` not found, `501` no such `mmi.` service here. */
@@ -29,7 +28,7 @@ export type MmiCode = '200' | '404' | '501';
 export interface MmiServiceEntry {
   readonly name: string;
   readonly version: MdpVersion;
-  /** Registered workers, busy ones included. */
+  /** Registered workers, including busy ones. */
   readonly workers: number;
   readonly busy: number;
   /** Requests in the queue. */
@@ -45,7 +44,7 @@ export interface MmiWorkerEntry {
   readonly service: string;
   readonly version: MdpVersion;
   readonly busy: boolean;
-  /** Milliseconds since the broker last heard of the worker. */
+  /** Milliseconds since the worker's last message to the broker. */
   readonly lastSeenMs: number;
 }
 
@@ -56,15 +55,15 @@ export interface MmiListings {
   'mmi.workers': MmiWorkerEntry;
 }
 
-/** A decoded answer. `entries` is empty where the service lists nothing or the code is not `200`. */
+/** A decoded answer. `entries` is empty if the service lists nothing or the code is not `200`. */
 export interface MmiReply<Entry> {
   readonly code: MmiCode;
   readonly entries: readonly Entry[];
-  /** Entries behind these, which a request gets that skips those that are known. Absent at the end of the listing. */
+  /** Number of further entries, for a request that skips the known ones. Absent at the end of the listing. */
   readonly more?: number;
 }
 
-/** Body of an answer: the code, then the listing as a JSON array if there is one, then the number of entries behind it if there are any. */
+/** Body of an answer: the code, then the listing as a JSON array if there is one, then the number of further entries if there are any. */
 export function encodeMmiReply(
   code: MmiCode,
   listing?: readonly MmiServiceEntry[] | readonly MmiWorkerEntry[],
@@ -77,13 +76,13 @@ export function encodeMmiReply(
   return body;
 }
 
-/** Body of a request for a listing, from the entry after the first `skip` on. */
+/** Body of a request for a listing, after the first `skip` entries. */
 export function encodeMmiListing(argument: string, skip = 0): Uint8Array[] {
   const body = [fromLatin1(argument)];
   return skip > 0 ? [...body, fromLatin1(skip.toString())] : body;
 }
 
-/** A number of entries in a request or an answer; 0 when there is none. */
+/** A number of entries in a request or an answer; 0 if absent. */
 export function decodeMmiCount(frame: Uint8Array | undefined): number {
   if (frame === undefined || frame.length > COUNT_DIGITS_MAX) return 0;
   const text = latin1(frame);
@@ -91,8 +90,8 @@ export function decodeMmiCount(frame: Uint8Array | undefined): number {
 }
 
 /**
- * Reads the answer that `service` gave. `undefined` when the body is none, as with a foreign broker that has no MMI but a
- * worker of that name; never throws.
+ * Decodes the answer of `service`. `undefined` if the body is invalid, for example from a foreign broker without MMI but with a worker of that
+ * name; never throws.
  */
 export function decodeMmiReply<Name extends keyof MmiListings>(
   service: Name,

@@ -21,7 +21,7 @@
 import { fromLatin1 } from '../bytes.js';
 import type { MdpVersion } from './commands.js';
 
-/** What the header frame of a message tells. */
+/** The meaning of a message's header frame. */
 export interface Header {
   readonly side: 'client' | 'worker';
   readonly version: MdpVersion;
@@ -30,19 +30,19 @@ export interface Header {
 /** Command numbers of the client half. 0.1 has no command frame there. */
 export const CLIENT_CODE = { request: 0x01, partial: 0x02, final: 0x03 } as const;
 
-/** Command numbers of the worker half. 0.1 has no PARTIAL and numbers what follows it one lower. */
+/** Command numbers of the worker half. 0.1 has no PARTIAL, and later numbers are one lower. */
 export const WORKER_CODE = {
   '0.2': { ready: 0x01, request: 0x02, partial: 0x03, final: 0x04, heartbeat: 0x05, disconnect: 0x06 },
   '0.1': { ready: 0x01, request: 0x02, partial: undefined, final: 0x03, heartbeat: 0x04, disconnect: 0x05 },
 } as const;
 
-/** Header frames, shared by all messages and never written to. */
+/** Header frames, shared by all messages: do not modify them. */
 export const HEADER_FRAME = {
   client: { '0.2': fromLatin1('MDPC02'), '0.1': fromLatin1('MDPC01') },
   worker: { '0.2': fromLatin1('MDPW02'), '0.1': fromLatin1('MDPW01') },
 } as const;
 
-/** Command frames by number, shared by all messages and never written to. Number 0 is no command. */
+/** Command frames by number, shared by all messages: do not modify them. Number 0 is not a command. */
 export const COMMAND_FRAME = [0, 1, 2, 3, 4, 5, 6].map((code) => Uint8Array.of(code)) as readonly Uint8Array[];
 
 const CLIENT_02: Header = { side: 'client', version: '0.2' };
@@ -50,7 +50,7 @@ const CLIENT_01: Header = { side: 'client', version: '0.1' };
 const WORKER_02: Header = { side: 'worker', version: '0.2' };
 const WORKER_01: Header = { side: 'worker', version: '0.1' };
 
-/** The header a frame holds: `"MDP" ("C" / "W") ("01" / "02")`; `undefined` for any other bytes. */
+/** The header in a frame: `"MDP" ("C" / "W") ("01" / "02")`; `undefined` for any other bytes. */
 export function readHeader(frame: Uint8Array): Header | undefined {
   if (frame.length !== 6 || frame[0] !== 0x4d || frame[1] !== 0x44 || frame[2] !== 0x50 || frame[4] !== 0x30) {
     return undefined;

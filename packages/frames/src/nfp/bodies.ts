@@ -1,6 +1,6 @@
 /**
- * NFP bodies that a broker writes or reads: JSON in one frame of UTF-8. Everything else in a body is between a client and its
- * workers, and opaque. docs/protocols/nfp.md, section "Bodies".
+ * NFP bodies that a broker writes or reads: JSON in one frame of UTF-8. Everything else in a body is between a client and its workers, and
+ * opaque. docs/protocols/nfp.md, section "Bodies".
  */
 import { hasMoreValues } from '../json.js';
 import { writeUtf8 } from '../slab.js';
@@ -14,8 +14,8 @@ const JSON_MAX_BYTES = 65_536;
 const DISPATCH_MAX_BYTES = 67_108_864;
 
 /**
- * Most values, in what JSON writes between and around them, that are made out of a body unless somebody wants more: a million empty objects cost half a
- * second and a hundred megabytes, and fit into three.
+ * Default limit of values in a body, counted by JSON's separators and brackets: a million empty objects take half a second and a hundred
+ * megabytes, and fit into three.
  */
 const VALUES_MAX = 1_000_000;
 
@@ -26,9 +26,9 @@ export interface NfpTask {
   readonly args: readonly unknown[];
 }
 
-/** What OPEN says. Other keys are ignored. */
+/** The content of OPEN. Other keys are ignored. */
 export interface NfpOpenInfo {
-  /** The peer that speaks. */
+  /** The sender. */
   readonly name: string;
   readonly version: string;
   readonly keepalive: {
@@ -41,7 +41,7 @@ export interface NfpOpenInfo {
 
 /** A broker's own answers to a call: 202 DISPATCHED, 300 PENDING, 200 CANCELLED or, with `errors`, 400 FAILED. */
 export interface NfpDispatch {
-  /** Those the call was passed to; `null` when it failed. */
+  /** The workers that the call was forwarded to; `null` if it failed. */
   readonly workers: readonly string[] | null;
   readonly uuid: string;
   /** The target frame of the call. */
@@ -51,18 +51,18 @@ export interface NfpDispatch {
   readonly errors?: readonly string[] | undefined;
 }
 
-/** Anything JSON can say, as a body. Throws a `TypeError` for `undefined`, functions and cycles. */
+/** Any JSON value as a body. Throws a `TypeError` for `undefined`, functions and cycles. */
 export function encodeNfpJson(value: unknown): Uint8Array[] {
-  // The type of JSON.stringify does not say so, but it returns undefined for what it cannot express.
+  // The type of JSON.stringify does not say so, but it returns undefined for values it cannot express.
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new TypeError(`JSON cannot express ${typeof value}`);
   return [writeUtf8(text)];
 }
 
-/** What JSON writes as it is. */
+/** Characters that JSON does not escape. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** The same for a broker's own answer. One for each job, and most name one worker and need no escapes, so they are put together by hand. */
+/** The same for a broker's own answer. Assembled by hand: there is one for each job, and most name one worker and need no escapes. */
 export function encodeNfpDispatch(said: NfpDispatch): Uint8Array[] {
   const { workers, uuid, target, status, service, errors } = said;
   const [worker] = workers ?? [];
@@ -73,8 +73,8 @@ export function encodeNfpDispatch(said: NfpDispatch): Uint8Array[] {
 }
 
 /**
- * The JSON value in a body of one frame; `undefined` when there is none, or it is longer than `maxBytes`, 64 KiB by default, or of more than `maxValues`
- * commas, colons and opening brackets, a million by default. Never throws.
+ * The JSON value in a body of one frame; `undefined` if there is none, if it is longer than `maxBytes` (64 KiB by default), or has more than
+ * `maxValues` commas, colons and opening brackets (a million by default). Never throws.
  */
 export function decodeNfpJson(body: NfpBody, maxBytes = JSON_MAX_BYTES, maxValues = VALUES_MAX): unknown {
   const frame = body[0];
@@ -89,7 +89,7 @@ export function decodeNfpJson(body: NfpBody, maxBytes = JSON_MAX_BYTES, maxValue
   }
 }
 
-/** The answer of a broker in a body; `undefined` for anything else, such as what a worker says. Never throws. */
+/** A broker's answer in a body; `undefined` for anything else, such as a worker's answer. Never throws. */
 export function decodeNfpDispatch(body: NfpBody): NfpDispatch | undefined {
   const value = decodeNfpJson(body, DISPATCH_MAX_BYTES);
   if (!isObject(value) || !STATUSES.has(value['status'])) return undefined;
@@ -99,7 +99,7 @@ export function decodeNfpDispatch(body: NfpBody): NfpDispatch | undefined {
   return value as unknown as NfpDispatch;
 }
 
-/** The call in a body: `task` is a must, `kwargs` and `args` may be missing. `undefined` for anything else; never throws. */
+/** The call in a body: `task` is required, `kwargs` and `args` are optional. `undefined` for anything else; never throws. */
 export function decodeNfpTask(body: NfpBody): NfpTask | undefined {
   const value = decodeNfpJson(body);
   if (!isObject(value)) return undefined;
@@ -107,7 +107,7 @@ export function decodeNfpTask(body: NfpBody): NfpTask | undefined {
   return typeof task === 'string' && isObject(kwargs) && Array.isArray(args) ? { task, kwargs, args } : undefined;
 }
 
-/** What OPEN says in its body; `undefined` when that is not complete, which is legal. Never throws. */
+/** The content of OPEN's body; `undefined` if incomplete, which is legal. Never throws. */
 export function decodeNfpOpenInfo(body: NfpBody): NfpOpenInfo | undefined {
   const value = decodeNfpJson(body);
   if (!isObject(value)) return undefined;

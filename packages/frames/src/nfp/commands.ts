@@ -1,53 +1,53 @@
 /**
- * The words of NFP, the NORFAB protocol, as typed commands: the sections from OPEN to EVENT of its specification, and the
- * commands STREAM, PUT and MMI that its releases have added.
+ * The words of NFP, the NORFAB protocol, as typed commands: the sections from OPEN to EVENT of its specification, and the commands STREAM, PUT
+ * and MMI that its releases have added.
  *
- * A command is what a message means; which frames carry it is the business of `wire.ts`, `decode.ts` and `encode.ts` beside
- * this file. The form of the command frame travels with every command, because a broker answers and relays to each peer in
- * the form that peer uses; so does the header of what a broker sends, because releases differ in it.
+ * A command is what a message means; `wire.ts`, `decode.ts` and `encode.ts` in this folder define its frames. The form of the command frame
+ * travels with every command, because a broker answers and relays to each peer in that peer's form; so does the header of a broker's messages,
+ * because releases differ in it.
  */
 import type { Malformed } from '../malformed.js';
 
-/** How a peer writes command frames: four characters such as `0x04`, as every release does, or one byte, as specified. */
+/** The form of a peer's command frames: four characters such as `0x04`, as in every release, or one byte, as specified. */
 export type NfpCommandForm = 'ascii' | 'byte';
 
 /**
- * Which header a broker writes: `current` (0.15.0 and later, and the specification) its own everywhere, `legacy` (0.0.0 to
- * 0.14.0) the receiver's, but for KEEPALIVE and OPEN.
+ * Which header a broker writes: `current` (0.15.0 and later, and the specification) always its own, `legacy` (0.0.0 to 0.14.0) the receiver's,
+ * except for KEEPALIVE and OPEN.
  */
 export type NfpDialect = 'current' | 'legacy';
 
-/** First frame behind the empty one: who speaks, or to whom, see {@link NfpDialect}. */
+/** First frame after the empty one: the sender's or the receiver's role, see {@link NfpDialect}. */
 export type NfpHeader = 'NFPB01' | 'NFPC01' | 'NFPW01';
 
-/** Frames of any bytes, empty ones included. Forwarded untouched: same count, same order. */
+/** Frames of any bytes; frames may be empty. Forwarded unchanged: same count, same order. */
 export type NfpBody = readonly Uint8Array[];
 
 /** A client's request, which a broker passes to workers. */
 export type NfpCall = 'post' | 'get' | 'delete' | 'put' | 'mmi';
 
-/** What comes back. */
+/** The answers. */
 export type NfpAnswer = 'response' | 'event' | 'stream' | 'mmi';
 
-/** What every command carries. */
+/** Fields of every command. */
 interface Spoken {
   readonly form: NfpCommandForm;
 }
 
-/** What every command of a broker carries. */
+/** Fields of every command from a broker. */
 interface FromBroker extends Spoken {
   readonly header: NfpHeader;
 }
 
-/** The status frame: three digits, then perhaps a space and a text that means nothing. */
+/** The status frame: three digits, optionally a space and a text without meaning. */
 export interface NfpStatus {
   /** 0 to 999; written with three digits. */
   readonly status: number;
-  /** What follows the space, one character (U+0000 to U+00FF) per byte; kept for relaying. No release sends any. */
+  /** The text after the space, one character (U+0000 to U+00FF) per byte; kept for relaying. No release sends any. */
   readonly statusText?: string | undefined;
 }
 
-/** Client to broker: let us talk about versions and keepalives. */
+/** Client to broker: let us agree on versions and keepalives. */
 export interface NfpClientOpen extends Spoken {
   readonly kind: 'client-open';
   readonly body: NfpBody;
@@ -88,7 +88,7 @@ export interface NfpWorkerKeepalive extends Spoken {
 export interface NfpWorkerDisconnect extends Spoken {
   readonly kind: 'worker-disconnect';
   readonly service: string;
-  /** Often without any frame. */
+  /** Often without frames. */
   readonly body: NfpBody;
 }
 
@@ -96,7 +96,7 @@ export interface NfpWorkerDisconnect extends Spoken {
 export interface NfpWorkerAnswer extends Spoken, NfpStatus {
   readonly kind: 'worker-answer';
   readonly command: NfpAnswer;
-  /** The client's routing id at the broker: one or more bytes of any value, as they came with the call. */
+  /** The client's routing id at the broker: one or more bytes of any value, as received with the call. */
   readonly client: Uint8Array;
   /** The job; the topic of an EVENT. */
   readonly uuid: string;
@@ -112,7 +112,7 @@ export interface NfpWorkerTableAnswer extends Spoken, NfpStatus {
   readonly body: NfpBody;
 }
 
-/** Broker to anybody: my version and keepalives. */
+/** Broker to any peer: my version and keepalives. */
 export interface NfpBrokerOpen extends FromBroker {
   readonly kind: 'broker-open';
   readonly body: NfpBody;
@@ -153,13 +153,13 @@ export interface NfpWorkerTableCall extends FromBroker {
   readonly body: NfpBody;
 }
 
-/** Broker to client, or to a worker that has asked as one: an answer, of a worker or of its own. */
+/** Broker to client, or to a worker that has asked as one: an answer from a worker or the broker. */
 export interface NfpClientAnswer extends FromBroker, NfpStatus {
   readonly kind: 'client-answer';
   readonly command: NfpAnswer;
-  /** Empty in an answer to a call that had no valid one. */
+  /** Empty in an answer to a call without a valid one. */
   readonly service: string;
-  /** Empty in an answer to a call that had no valid one. */
+  /** Empty in an answer to a call without a valid one. */
   readonly uuid: string;
   readonly body: NfpBody;
 }
@@ -187,17 +187,17 @@ export type NfpFromBroker =
 /** Everything that can be put on the wire. */
 export type NfpCommand = NfpFromPeer | NfpFromBroker;
 
-/** Why frames are no command. The words are counter labels; docs/protocols/nfp.md lists them with what follows. */
+/** Why frames are not a command. Counter labels; docs/protocols/nfp.md lists them with their consequences. */
 export type NfpMalformedReason =
-  /** No empty frame, no or another header, or nothing behind it. */
+  /** No empty frame, a missing or unknown header, or nothing after it. */
   | 'header'
   /** Not a command of any release. */
   | 'command'
-  /** A command that never travels towards this receiver, such as POST from a worker. */
+  /** A command that is never sent to this receiver, such as POST from a worker. */
   | 'direction'
   /** Fewer frames than the command has. */
   | 'short'
-  /** More frames than the command has, or a client address of no or of more than 255 bytes. */
+  /** More frames than the command has, or a client address with no bytes or more than 255. */
   | 'shape'
   /** The service is empty, too long or not printable. */
   | 'service'
@@ -205,13 +205,13 @@ export type NfpMalformedReason =
   | 'target'
   /** The uuid is empty, too long or not printable. */
   | 'uuid'
-  /** The status does not begin with three digits that end there or are followed by a space. */
+  /** The status does not begin with three digits, followed by the end or a space. */
   | 'status';
 
-/** The readable part of a client's bad message: enough to answer it. */
+/** The readable part of a client's invalid message: enough to answer it. */
 export interface NfpReturnAddress {
   readonly form: NfpCommandForm;
-  /** The command frame, for an error text: at most 16 bytes of it. */
+  /** The command frame, for an error text: at most 16 bytes. */
   readonly command: string;
   /** Empty when it could not be read. */
   readonly service: string;
@@ -221,18 +221,18 @@ export interface NfpReturnAddress {
   readonly uuid: string;
 }
 
-/** Frames that are no command. */
+/** Frames that are not a command. */
 export interface NfpMalformed extends Malformed<NfpMalformedReason> {
-  /** Whose header the frames carry, as the broker sees it: a worker pays with its registration. `unknown` elsewhere. */
+  /** The role in the header, as seen by the broker: a worker loses its registration. `unknown` elsewhere. */
   readonly side: 'client' | 'worker' | 'unknown';
-  /** At a broker, when a client's message has a frame in the place of the uuid. */
+  /** At a broker, if a client's message has a frame in the place of the uuid. */
   readonly answer?: NfpReturnAddress | undefined;
 }
 
 /** Everything a broker may receive. */
 export type NfpToBroker = NfpFromPeer | NfpMalformed;
 
-/** Everything a worker may receive. Answers are to what it has asked the broker itself. */
+/** Everything a worker may receive. Answers are to its own questions to the broker. */
 export type NfpToWorker =
   | NfpBrokerOpen
   | NfpBrokerKeepalive

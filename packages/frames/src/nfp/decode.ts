@@ -1,6 +1,6 @@
 /**
- * NFP, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its input but
- * the frames it hands on, and copies no body. `wire.ts` holds the grammar.
+ * NFP, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its input except the frames it
+ * returns, and copies no body. `wire.ts` holds the grammar.
  */
 import type {
   NfpAnswer,
@@ -19,10 +19,10 @@ import { type Command, readCommand, readHeader, readStatus } from './wire.js';
 
 type Frames = readonly Uint8Array[];
 
-/** The services of the broker itself, which no worker may serve. */
+/** The broker's own services, which no worker may serve. */
 const OWN_SERVICES: ReadonlySet<string> = new Set(['mmi.service.broker', 'sid.service.broker', 'fss.service.broker']);
 
-/** Index of the first frame behind the command. */
+/** Index of the first frame after the command. */
 const REST = 3;
 
 /** Decodes a message received by a broker's ROUTER, without the identity frame. Never throws. */
@@ -34,8 +34,8 @@ export function decodeNfpAtBroker(frames: Frames): NfpToBroker {
 }
 
 /**
- * Decodes a message received by a worker's DEALER, under any of the three headers: calls, and answers to what it has itself asked
- * as a client. Never throws.
+ * Decodes a message received by a worker's DEALER, under any of the three headers: calls, and answers to its own questions as a client. Never
+ * throws.
  */
 export function decodeNfpAtWorker(frames: Frames): NfpToWorker {
   const header = readOpening(frames);
@@ -53,7 +53,7 @@ export function decodeNfpAtWorker(frames: Frames): NfpToWorker {
     case 'disconnect':
       return disconnect(header, command, frames);
     case 'mmi':
-      // A call is for a worker, so the name of a service of the broker is the beginning of an answer.
+      // A call is for a worker, so the name of a broker service is the beginning of an answer.
       if (isOwnService(frames)) return answerToClient(name, header, command, frames);
       return callToWorker(name, header, command, frames);
     case 'post':
@@ -92,7 +92,7 @@ export function decodeNfpAtClient(frames: Frames): NfpToClient {
 
 function clientToBroker(frames: Frames): NfpToBroker {
   const command = readCommand(frames[2]);
-  // Whatever is one byte long is meant as a command in that form.
+  // A frame of one byte is meant as a command in that form.
   if (command === undefined) return refused('command', frames[2]?.length === 1 ? 'byte' : 'ascii', frames);
   const { name, form } = command;
   switch (name) {
@@ -185,7 +185,7 @@ function callToWorker(name: NfpCall, header: NfpHeader, { form }: Command, frame
   return { kind: 'worker-table-call', form, header, command: name, service, target, uuid, body };
 }
 
-/** `service uuid status body`; service and uuid may be empty in an answer to a call that had none. */
+/** `service uuid status body`; service and uuid may be empty in an answer to a call without them. */
 function answerToClient(
   name: NfpAnswer,
   header: NfpHeader,
@@ -202,7 +202,7 @@ function answerToClient(
   return { kind: 'client-answer', form, header, command: name, service, uuid, ...status, body: frames.slice(REST + 3) };
 }
 
-/** Whether a service of the broker's own stands where a call has a client or a worker's service. */
+/** Whether a broker service is in the place of a client or a worker's service. */
 function isOwnService(frames: Frames): boolean {
   return OWN_SERVICES.has(readNameLoosely(frames[REST])) && frames[REST + 1]?.length !== 0;
 }
@@ -213,7 +213,7 @@ function open(header: NfpHeader, { form }: Command, frames: Frames): NfpBrokerOp
   return { kind: 'broker-open', form, header, body: frames.slice(REST) };
 }
 
-/** `service [body]`; a broker that does not know the service leaves it empty. */
+/** `service [body]`; empty if the broker does not know the service. */
 function disconnect(header: NfpHeader, { form }: Command, frames: Frames): NfpToWorker {
   if (frames.length <= REST) return malformed('short', 'unknown');
   const service = readNameOrEmpty(frames[REST] as Uint8Array);
@@ -221,7 +221,7 @@ function disconnect(header: NfpHeader, { form }: Command, frames: Frames): NfpTo
   return { kind: 'broker-disconnect', form, header, service, body: frames.slice(REST + 1) };
 }
 
-/** Every release of the broker exchanges service and command in DISCONNECT, and in nothing else. */
+/** Every release of the broker swaps service and command in DISCONNECT, and in nothing else. */
 function swappedDisconnect(header: NfpHeader, frames: Frames): NfpToWorker {
   const command = readCommand(frames[3]);
   const service = frames.length === 4 ? readNameOrEmpty(frames[2] as Uint8Array) : undefined;
@@ -229,19 +229,19 @@ function swappedDisconnect(header: NfpHeader, frames: Frames): NfpToWorker {
   return { kind: 'broker-disconnect', form: command.form, header, service, body: [] };
 }
 
-/** `empty header`, and something behind it. */
+/** `empty header`, and more. */
 function readOpening(frames: Frames): NfpHeader | undefined {
   return frames.length > 2 && frames[0]?.length === 0 ? readHeader(frames[1]) : undefined;
 }
 
-/** `service` and nothing else */
+/** `service` only */
 function onlyService(frames: Frames, side: NfpMalformed['side']): string | NfpMalformed {
   if (frames.length !== REST + 1) return malformed(frames.length < REST + 1 ? 'short' : 'shape', side);
   const service = readName(frames[REST] as Uint8Array);
   return service ?? malformed('service', side);
 }
 
-/** ZeroMQ knows no longer ones. */
+/** ZeroMQ's maximum. */
 function isRoutingId(frame: Uint8Array): boolean {
   return frame.length > 0 && frame.length <= NAME_MAX_BYTES;
 }
@@ -254,7 +254,7 @@ function malformed(reason: NfpMalformedReason, side: NfpMalformed['side']): NfpM
   return { kind: 'malformed', reason, side };
 }
 
-/** A client's message: with a frame in the place of the uuid it can be answered. */
+/** A client's message: it can be answered if there is a frame in the place of the uuid. */
 function refused(reason: NfpMalformedReason, form: Command['form'], frames: Frames): NfpMalformed {
   if (frames.length <= REST + 2) return malformed(reason, 'client');
   const command = describeCommand(frames[2] as Uint8Array);

@@ -1,21 +1,21 @@
-/** NFP, sending: the frames of every command, in the form and under the header it names. `wire.ts` holds the grammar. */
+/** NFP, sending: the frames of every command, in its form and under its header. `wire.ts` holds the grammar. */
 import { EMPTY_FRAME } from '../bytes.js';
 import type { NfpBody, NfpCommand, NfpCommandForm, NfpDialect, NfpFromBroker, NfpHeader } from './commands.js';
 import { writeName, writeTarget } from './text.js';
 import { COMMAND_FRAME, type CommandName, HEADER_FRAME, writeStatus } from './wire.js';
 
-/** The header under which a broker of this dialect sends a command of this kind. */
+/** The header under which a broker of this dialect sends this kind of command. */
 export function nfpBrokerHeader(dialect: NfpDialect, kind: NfpFromBroker['kind']): NfpHeader {
   if (dialect === 'current' || kind === 'broker-open' || kind === 'broker-keepalive') return 'NFPB01';
   return kind === 'client-answer' ? 'NFPC01' : 'NFPW01';
 }
 
 /**
- * The frames of a command, without the router's identity frame. The array is the caller's; body frames are handed on as
- * they are and constant frames are shared, so no frame may be written to.
+ * The frames of a command, without the router's identity frame. The caller owns the array; body frames are passed on unchanged and constant
+ * frames are shared, so do not modify any frame.
  *
- * Throws a `RangeError` for what no decoder would accept and no peer can cause: an invalid name, uuid, target or status, an
- * empty client address, a body without frames where one is due.
+ * Throws a `RangeError` for what no decoder would accept and no peer can cause: an invalid name, uuid, target or status, an empty client
+ * address, or a required body without frames.
  */
 export function encodeNfp(command: NfpCommand): Uint8Array[] {
   const { form } = command;

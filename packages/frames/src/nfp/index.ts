@@ -1,6 +1,6 @@
 /**
- * NFP, the NORFAB protocol, between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed
- * byte, `target.ts` and `bodies.ts` what a broker reads beyond the frames.
+ * NFP, the NORFAB protocol, between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed byte, `target.ts`
+ * and `bodies.ts` what a broker reads beyond the frames.
  */
 export {
   decodeNfpDispatch,

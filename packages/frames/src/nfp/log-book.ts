@@ -1,13 +1,13 @@
-/** The recent log of a worker or a broker of NFP, for `get_logs`: its last thousand notes and errors. */
+/** The recent log of an NFP worker or broker, for `get_logs`: its last thousand notes and errors. */
 import { isoTime } from './times.js';
 
-/** Records kept. */
+/** Number of records kept. */
 const RECORDS_MAX = 1000;
 
-/** Levels, as NORFAB spells them. */
+/** Levels, in NORFAB's spelling. */
 export type NfpLogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** A record as NORFAB's tools read it. */
+/** A record in the form that NORFAB's tools read. */
 export interface NfpLogRecord {
   /** ISO 8601 in UTC. */
   readonly ts: string;
@@ -19,20 +19,20 @@ export interface NfpLogRecord {
   readonly name: string;
 }
 
-/** Whose records they are. */
+/** The owner of the records. */
 export interface NfpLogSource {
   readonly role: 'worker' | 'broker';
   readonly name: string;
   readonly logger: string;
 }
 
-/** Which records are wanted. */
+/** The filter of records. */
 export interface NfpLogFilter {
   /** At most this many matching records, the latest; 0 for all. */
   readonly last: number;
   readonly level: string | undefined;
   readonly logger: string | undefined;
-  /** As in `ts`, or its beginning. */
+  /** A complete `ts`, or its beginning. */
   readonly since: string | undefined;
   readonly until: string | undefined;
 }
@@ -44,7 +44,7 @@ interface Entry {
   readonly fields: object;
 }
 
-/** A ring: a new record replaces the oldest. Records are put into words only on request. */
+/** A ring: a new record replaces the oldest. Records are formatted only on request. */
 export class NfpLogBook {
   readonly #source: NfpLogSource;
   readonly #entries: Entry[] = [];
@@ -54,18 +54,18 @@ export class NfpLogBook {
     this.#source = source;
   }
 
-  /** How many there are. */
+  /** Number of records. */
   get size(): number {
     return this.#entries.length;
   }
 
-  /** `wallMs`: milliseconds since 1970. `fields` must not change any more. */
+  /** `wallMs`: milliseconds since 1970. Do not change `fields` afterwards. */
   add(wallMs: number, level: NfpLogLevel, message: string, fields: object = {}): void {
     this.#entries[this.#next] = { wallMs, level, message, fields };
     this.#next = (this.#next + 1) % RECORDS_MAX;
   }
 
-  /** The records that fit, oldest first. */
+  /** The records that match, oldest first. */
   list({ last, level, logger, since, until }: NfpLogFilter): NfpLogRecord[] {
     if (logger !== undefined && logger !== this.#source.logger) return [];
     const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];

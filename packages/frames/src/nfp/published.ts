@@ -11,17 +11,17 @@ import type { NfpBody, NfpStatus } from './commands.js';
 import { readName, writeName } from './text.js';
 import { COMMAND_FRAME, HEADER_FRAME, readStatus, writeStatus } from './wire.js';
 
-/** An EVENT of a worker, as its subscribers receive it. */
+/** A worker's EVENT, as its subscribers receive it. */
 export interface NfpPublishedEvent extends NfpStatus {
   readonly service: string;
   /** The worker's routing id. */
   readonly worker: Uint8Array;
-  /** The job; any topic where the worker has no job of that name. */
+  /** The job; any topic if the worker has no job of that name. */
   readonly uuid: string;
   readonly body: NfpBody;
 }
 
-/** The frames of an event. Body frames are handed on as they are. Throws a `RangeError` for an invalid name or status. */
+/** The frames of an event. Body frames are passed on unchanged. Throws a `RangeError` for an invalid name or status. */
 export function encodeNfpPublishedEvent(event: NfpPublishedEvent): Uint8Array[] {
   const { service, worker, uuid, status, statusText, body } = event;
   const [serviceFrame, uuidFrame] = [writeName(service, 'service'), writeName(uuid, 'uuid')];

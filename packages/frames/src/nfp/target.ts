@@ -8,7 +8,7 @@ export type NfpTarget =
       readonly kind: 'names';
       /** Without duplicates, in the order given. */
       readonly names: readonly string[];
-      /** The whole target: when a worker has that name, it alone is meant, commas or not. */
+      /** The whole target: if a worker has that name, only it is meant, even with commas. */
       readonly exact?: string | undefined;
     };
 
@@ -16,9 +16,9 @@ const ALL: NfpTarget = { kind: 'all' };
 const ANY: NfpTarget = { kind: 'any' };
 
 /**
- * Takes a target apart: empty or `all`, `any`, a JSON array of names (what the releases send), else one name or a list with
- * commas, blanks around names trimmed (as specified). `undefined` for an array that is broken or holds anything but strings;
- * never throws. The cost is linear in the text.
+ * Parses a target: empty or `all`, `any`, a JSON array of names (as the releases send), otherwise one name or a comma-separated list, with
+ * blanks around names trimmed (as specified). `undefined` for an array that is invalid or contains anything but strings; never throws. The cost
+ * is linear in the text.
  */
 export function parseNfpTarget(text: string): NfpTarget | undefined {
   if (text === '' || text === 'all') return ALL;

@@ -2,10 +2,10 @@
 import { latin1, printable } from '../bytes.js';
 import { writeUtf8 } from '../slab.js';
 
-/** Longest service, worker name and uuid, in bytes; routing ids end there, too. */
+/** Longest service, worker name and uuid, in bytes; also the maximum of routing ids. */
 export const NAME_MAX_BYTES = 255;
 
-/** Longest target, in bytes: a list of some thousand workers. */
+/** Longest target, in bytes: a list of several thousand workers. */
 export const TARGET_MAX_BYTES = 65_536;
 
 /** Up to here, bytes that are all ASCII are looked at one by one. */
@@ -14,7 +14,7 @@ const SHORT_MAX_BYTES = 64;
 const toUtf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-// A job's uuid is written three times and a service for ever; making a frame for a socket costs more than all else here.
+// A job's uuid is written three times and a service again and again; making a frame for a socket would dominate the cost.
 const WRITTEN_MAX = 1024;
 const written = new Map<string, Uint8Array>();
 
@@ -31,19 +31,19 @@ export function isNfpName(text: string): boolean {
 }
 
 /**
- * What to call a peer with this routing id: the id as text, as every NORFAB worker sets it, or `0x` and hex when it is none.
- * Inverse, for names that are text: {@link nfpRoutingId}.
+ * The name of a peer with this routing id: the id as text, as every NORFAB worker sets it, or `0x` and hex if it is not text. Inverse, for names
+ * that are text: {@link nfpRoutingId}.
  */
 export function nfpNameOf(id: Uint8Array): string {
   return readName(id) ?? `0x${Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** The routing id of the worker with this name. Throws a `RangeError` for what {@link isNfpName} refuses. */
+/** The routing id of the worker with this name. Throws a `RangeError` for invalid names: see {@link isNfpName}. */
 export function nfpRoutingId(name: string): Uint8Array {
   return writeName(name, 'worker name');
 }
 
-/** The name in a frame, or `undefined` when the frame holds no valid name. */
+/** The name in a frame, or `undefined` if it is not valid. */
 export function readName(frame: Uint8Array): string | undefined {
   if (frame.length === 0 || frame.length > NAME_MAX_BYTES) return undefined;
   let ascii = true;
@@ -57,10 +57,7 @@ export function readName(frame: Uint8Array): string | undefined {
   return text === undefined || UNPRINTABLE.test(text) ? undefined : text;
 }
 
-/**
- * The frame of a name, which is shared and must not be written to. Throws a `RangeError` that quotes the name and says `what`
- * it should have been when it is not valid.
- */
+/** The frame of a name, shared: do not modify it. For an invalid name, throws a `RangeError` that quotes it and says `what` it should have been. */
 export function writeName(name: string, what: string): Uint8Array {
   const known = written.get(name);
   if (known !== undefined) return known;
@@ -73,26 +70,26 @@ export function writeName(name: string, what: string): Uint8Array {
 function encodeName(name: string, what: string): Uint8Array {
   if (!isNfpName(name)) {
     const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name);
-    throw new RangeError(`${what} ${shown}: allowed are 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`);
+    throw new RangeError(`${what} ${shown}: must be 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`);
   }
   return writeUtf8(name);
 }
 
-/** The target in a frame, or `undefined` when it is too long or not UTF-8. */
+/** The target in a frame, or `undefined` if it is too long or not UTF-8. */
 export function readTarget(frame: Uint8Array): string | undefined {
   return frame.length > TARGET_MAX_BYTES ? undefined : readUtf8(frame);
 }
 
-/** The frame of a target. Throws a `RangeError` when it is too long or not well-formed. */
+/** The frame of a target. Throws a `RangeError` if it is too long or not well-formed. */
 export function writeTarget(target: string): Uint8Array {
   if (LONE_SURROGATE.test(target)) throw new RangeError('target: a lone surrogate has no UTF-8');
   const frame = writeUtf8(target);
   if (frame.length > TARGET_MAX_BYTES)
-    throw new RangeError(`target of ${frame.length} bytes: allowed are ${TARGET_MAX_BYTES}`);
+    throw new RangeError(`target of ${frame.length} bytes: the limit is ${TARGET_MAX_BYTES}`);
   return frame;
 }
 
-/** As {@link readName}, for error answers: cut to what a name may be, and empty when there is none. */
+/** As {@link readName}, for error answers: cut to the length of a name, and empty if there is none. */
 export function readNameLoosely(frame: Uint8Array | undefined): string {
   return (frame && readName(frame.subarray(0, NAME_MAX_BYTES))) ?? '';
 }
@@ -103,7 +100,7 @@ export function describeCommand(frame: Uint8Array): string {
   return readName(frame.subarray(0, 16)) ?? printable(frame, 16);
 }
 
-/** UTF-8 as text, the byte order mark included; `undefined` when it is not well-formed. */
+/** UTF-8 as text, including a byte order mark; `undefined` if it is not well-formed. */
 export function readUtf8(frame: Uint8Array): string | undefined {
   // Most targets: the decoder costs ten times as much to call.
   if (frame.length <= SHORT_MAX_BYTES && isAscii(frame)) return latin1(frame);

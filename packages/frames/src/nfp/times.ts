@@ -1,11 +1,11 @@
-/** Times as NORFAB writes them; UTC. */
+/** Times in NORFAB's forms; UTC. */
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const MONTH_ENDS = [31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 const DAY_MS = 86_400_000;
 
-/** `Fri Nov 20 19:09:47 2026`, as the C library prints it; UTC. */
+/** `Fri Nov 20 19:09:47 2026`, as in the C library; UTC. */
 export function cTime(wallMs: number): string {
   const { weekday, day, month, year } = dateOf(wallMs);
   return `${weekday} ${month} ${day.toString().padStart(2)} ${clockOf(wallMs)} ${year}`;
@@ -30,7 +30,7 @@ function clockOf(wallMs: number): string {
   return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
 
-/** The Gregorian calendar, from 1970 on: the language's own dates are not for files that are pure. */
+/** The Gregorian calendar from 1970 on, because pure files must not use JavaScript's dates. */
 function dateOf(wallMs: number) {
   const days = Math.floor(wallMs / DAY_MS);
   let year = 1970;

@@ -58,13 +58,13 @@ const CODE = {
 
 const NAMES = Object.keys(CODE) as CommandName[];
 
-/** Command frames, shared by all messages and never written to. */
+/** Command frames, shared by all messages: do not modify them. */
 export const COMMAND_FRAME: Readonly<Record<NfpCommandForm, Readonly<Record<CommandName, Uint8Array>>>> = {
   ascii: framesByName((code) => fromLatin1(`0x${code.toString(16).padStart(2, '0')}`)),
   byte: framesByName((code) => Uint8Array.of(code)),
 };
 
-/** Header frames, shared by all messages and never written to. */
+/** Header frames, shared by all messages: do not modify them. */
 export const HEADER_FRAME: Readonly<Record<NfpHeader, Uint8Array>> = {
   NFPB01: fromLatin1('NFPB01'),
   NFPC01: fromLatin1('NFPC01'),
@@ -73,7 +73,7 @@ export const HEADER_FRAME: Readonly<Record<NfpHeader, Uint8Array>> = {
 
 const BY_CODE = { ascii: commandsByCode('ascii'), byte: commandsByCode('byte') };
 
-/** The command a frame holds in either form; `undefined` for any other bytes. */
+/** The command in a frame, in either form; `undefined` for any other bytes. */
 export function readCommand(frame: Uint8Array | undefined): Command | undefined {
   if (frame?.length === 1) return BY_CODE.byte[frame[0] as number];
   if (frame?.length !== 4 || frame[0] !== 0x30 || frame[1] !== 0x78) return undefined;
@@ -82,7 +82,7 @@ export function readCommand(frame: Uint8Array | undefined): Command | undefined 
   return high >= 0 && high <= 9 && low >= 0 && low <= 9 ? BY_CODE.ascii[high * 16 + low] : undefined;
 }
 
-/** The header a frame holds: `"NFP" ("B" / "C" / "W") "01"`; `undefined` for any other bytes. */
+/** The header in a frame: `"NFP" ("B" / "C" / "W") "01"`; `undefined` for any other bytes. */
 export function readHeader(frame: Uint8Array | undefined): NfpHeader | undefined {
   if (frame?.length !== 6 || frame[0] !== 0x4e || frame[1] !== 0x46 || frame[2] !== 0x50) return undefined;
   if (frame[4] !== 0x30 || frame[5] !== 0x31) return undefined;
@@ -109,13 +109,13 @@ export function readStatus(frame: Uint8Array): { status: number; statusText?: st
 
 const STATUS_FRAME = Array.from({ length: 1000 }, (_, status) => fromLatin1(status.toString().padStart(3, '0')));
 
-/** Inverse of {@link readStatus}. Throws a `RangeError` for what three digits cannot say, and a text that is too long. */
+/** Inverse of {@link readStatus}. Throws a `RangeError` for a number without three digits, and for a text that is too long. */
 export function writeStatus(status: number, text: string | undefined): Uint8Array {
   const digits = STATUS_FRAME[status];
-  if (digits === undefined) throw new RangeError(`status ${status}: allowed are 0 to 999`);
+  if (digits === undefined) throw new RangeError(`status ${status}: must be 0 to 999`);
   if (text === undefined) return digits;
   if (text.length > STATUS_MAX_BYTES - 4)
-    throw new RangeError(`status text of ${text.length} bytes: allowed are ${STATUS_MAX_BYTES - 4}`);
+    throw new RangeError(`status text of ${text.length} bytes: the limit is ${STATUS_MAX_BYTES - 4}`);
   return Uint8Array.of(...digits, 0x20, ...fromLatin1(text));
 }
 

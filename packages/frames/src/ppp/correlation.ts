@@ -1,12 +1,12 @@
 /**
- * A dispatcher's correlation ids. 6/PPP leaves the address stack to the sender; a dispatcher has no client whose address
- * it could put there and puts a number instead, which the worker returns.
+ * A dispatcher's correlation ids. 6/PPP leaves the address stack to the sender; a dispatcher has no client address to put there, so it uses a
+ * number, which the worker returns.
  */
 import { CORRELATION_BYTES } from './wire.js';
 
 const LOW = 2 ** 32;
 
-/** The address frame of a number: 8 bytes, big-endian. Throws a `RangeError` unless it is a safe integer from 0 up. */
+/** The address frame of a number: 8 bytes, big-endian. Throws a `RangeError` unless it is a non-negative safe integer. */
 export function encodePppCorrelation(id: number): Uint8Array {
   if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`correlation id ${id}: not a safe integer from 0 up`);
   const frame = new Uint8Array(CORRELATION_BYTES);

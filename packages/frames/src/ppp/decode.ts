@@ -28,7 +28,7 @@ export function decodePppAtQueue(frames: Frames): PppToQueue {
   return { kind: 'reply', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
 }
 
-/** Decodes a message received by a worker's DEALER. One frame that is no control is content. Never throws. */
+/** Decodes a message received by a worker's DEALER. One frame that is not control is content. Never throws. */
 export function decodePppAtWorker(frames: Frames): PppToWorker {
   const [first] = frames;
   if (first === undefined) return malformed('no-frames');
@@ -41,7 +41,10 @@ export function decodePppAtWorker(frames: Frames): PppToWorker {
   return { kind: 'request', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
 }
 
-/** Decodes a message received by a queue's frontend ROUTER, without the identity frame. Control is no request: a worker took the wrong socket. Never throws. */
+/**
+ * Decodes a message received by a queue's frontend ROUTER, without the identity frame. Control is not a request: a worker used the wrong socket.
+ * Never throws.
+ */
 export function decodePppAtFrontend(frames: Frames): PppToFrontend {
   const [first] = frames;
   if (first === undefined) return malformed('no-frames');
@@ -53,8 +56,8 @@ export function decodePppAtFrontend(frames: Frames): PppToFrontend {
 }
 
 /**
- * Decodes a message received by a client that reads the empty frame itself (a DEALER). `hops` are the ones it sent, so a
- * client that sends none must refuse a reply that has some. Never throws.
+ * Decodes a message received by a client that reads the empty frame itself (a DEALER). `hops` are the ones it sent, so a client that sends none
+ * must reject a reply that has some. Never throws.
  */
 export function decodePppAtClient(frames: Frames): PppToClient {
   const end = frames.findIndex(isEmpty);

@@ -4,12 +4,12 @@ import type { PppCommand, PppContent, PppStack } from './commands.js';
 import { CONTROL, CONTROL_FRAME } from './wire.js';
 
 /**
- * The frames of a command, without the router's identity frame. The array is the caller's; addresses and content are
- * handed on as they are and constant frames are shared, so no frame may be written to.
+ * The frames of a command, without the router's identity frame. The caller owns the array; addresses and content are passed on unchanged and
+ * constant frames are shared, so do not modify any frame.
  *
- * A reply without stack that would be read as something else (a frame of it is empty, or it is one frame that means control) leaves
- * behind an empty stack. Throws a `RangeError` for what no decoder would accept and no peer can cause: content without frames, an
- * empty address, a request without stack that would be read as something else.
+ * A reply without stack that would be misread (a frame of it is empty, or it is a single control frame) is sent behind an empty stack. Throws a
+ * `RangeError` for what no decoder would accept and no peer can cause: content without frames, an empty address, a request without stack that
+ * would be misread.
  */
 export function encodePpp(command: PppCommand): Uint8Array[] {
   switch (command.kind) {
@@ -25,7 +25,7 @@ export function encodePpp(command: PppCommand): Uint8Array[] {
       if (command.hops === undefined && command.content.some(isEmpty)) throw ambiguous();
       return enveloped(command.hops, command.content);
     case 'client-reply':
-      // A requester without an address stack gets the reply as it is.
+      // A requester without an address stack gets the reply unchanged.
       return enveloped(command.hops, command.content);
   }
 }
@@ -44,7 +44,7 @@ function enveloped(stack: PppStack, content: PppContent): Uint8Array[] {
   return frames;
 }
 
-/** True for content of the backend that says what it is only behind a stack. */
+/** True for content of the backend that is unambiguous only behind a stack. */
 function isAmbiguous(content: PppContent): boolean {
   const [first] = content;
   const isControl =

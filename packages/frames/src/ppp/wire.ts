@@ -21,7 +21,7 @@
 /** The control bytes. */
 export const CONTROL = { ready: 0x01, heartbeat: 0x02 } as const;
 
-/** The control frames, shared by all messages and never written to. */
+/** The control frames, shared by all messages: do not modify them. */
 export const CONTROL_FRAME = {
   ready: Uint8Array.of(CONTROL.ready),
   heartbeat: Uint8Array.of(CONTROL.heartbeat),

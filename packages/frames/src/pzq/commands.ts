@@ -1,23 +1,20 @@
-/**
- * The words of PZQ as typed commands: "PZQ Sockets & Formats" of 5 October 2011, as the original speaks it. `wire.ts`
- * holds the grammar.
- */
+/** The words of PZQ as typed commands: "PZQ Sockets & Formats" of 5 October 2011, as the original implements it. `wire.ts` holds the grammar. */
 import type { Malformed } from '../malformed.js';
 
-/** Body frames of any bytes, at least one, empty ones included. Stored and delivered untouched: same count, same order. */
+/** One or more body frames of any bytes; frames may be empty. Stored and delivered unchanged: same count, same order. */
 export type PzqBody = readonly Uint8Array[];
 
 /** Producer to queue: keep this. */
 export interface PzqProduce {
   readonly kind: 'produce';
-  /** The producer's name for it, for the answer only. Any bytes; may be empty, may repeat. */
+  /** The producer's name for it, only for the answer. Any bytes; may be empty or repeated. */
   readonly id: Uint8Array;
   /** Frames between id and delimiter, none of them empty. The original drops them. */
   readonly headers: readonly Uint8Array[];
   readonly body: PzqBody;
 }
 
-/** Why a message that has an id cannot be stored; the original answers it with a sentence. */
+/** Why a message with an id cannot be stored; the original answers it with a sentence. */
 export type PzqUnusableReason = 'no-delimiter' | 'no-body';
 
 /** Producer to queue: a message that cannot be stored but is answered, as far as it has an id. */
@@ -33,18 +30,18 @@ export interface PzqProducerAck {
   readonly id: Uint8Array;
   /** True for the status `1` only. */
   readonly stored: boolean;
-  /** Text behind the blank, at most 1024 characters of it, empty where there is none. Latin-1; a reason of ours is one line of ASCII. */
+  /** Text after the blank, at most 1024 characters of it, empty if there is none. Latin-1; our reasons are one line of ASCII. */
   readonly reason: string;
 }
 
 /** Queue to consumer: work. */
 export interface PzqDelivery {
   readonly kind: 'delivery';
-  /** The queue's name for the message, the same at every delivery. To be returned as it is. */
+  /** The queue's name for the message, the same at every delivery. Return it unchanged. */
   readonly key: Uint8Array;
   /** When it was sent: microseconds since 1970. */
   readonly sentMicros: number;
-  /** How long after that the queue waits for an acknowledgement, in microseconds. */
+  /** How long the queue then waits for an acknowledgement, in microseconds. */
   readonly ackTimeoutMicros: number;
   readonly body: PzqBody;
 }
@@ -53,22 +50,22 @@ export interface PzqDelivery {
 export interface PzqConsumerAck {
   readonly kind: 'consumer-ack';
   readonly key: Uint8Array;
-  /** True for the status `1` only: any other one gives the message back. */
+  /** True only for the status `1`: any other returns the message. */
   readonly positive: boolean;
 }
 
-/** Consumer to queue: I am still at it. A key without status, which the original ignores. */
+/** Consumer to queue: I am still working on it. A key without status, which the original ignores. */
 export interface PzqLeaseExtension {
   readonly kind: 'lease-extension';
   readonly key: Uint8Array;
 }
 
-/** To the monitor socket: how are you. Whatever stood in front of the word is ignored. */
+/** To the monitor socket: how are you. Anything before the word is ignored. */
 export interface PzqMonitorRequest {
   readonly kind: 'monitor-request';
 }
 
-/** From the monitor socket, always behind one blank frame. */
+/** From the monitor socket, always after one blank frame. */
 export interface PzqMonitorReply {
   readonly kind: 'monitor-reply';
   /** `name: value` lines, each ended by a line feed; Latin-1, not empty. */
@@ -85,21 +82,21 @@ export type PzqCommand =
   | PzqMonitorRequest
   | PzqMonitorReply;
 
-/** Why frames are no command. The words are counter labels. */
+/** Why frames are not a command. Counter labels. */
 export type PzqMalformedReason =
   | 'no-frames'
   /** A producer's message of one frame, even a blank one: dropped without an answer. */
   | 'produce-one-frame'
-  /** An answer to a producer with fewer than three frames, or without a blank behind the status. */
+  /** An answer to a producer with fewer than three frames, or without a blank after the status. */
   | 'producer-ack-malformed'
-  /** A delivery without its four frames and a body, or with times that are no numbers. */
+  /** A delivery without its four frames and a body, or with invalid times. */
   | 'delivery-malformed'
   /** Anything at the monitor socket that does not end in `MONITOR`. */
   | 'monitor-unknown'
   /** No text in the monitor's answer. */
   | 'monitor-reply-malformed';
 
-/** Frames that are no command. */
+/** Frames that are not a command. */
 export type PzqMalformed = Malformed<PzqMalformedReason>;
 
 /** Everything the receive socket may get from a producer. */
@@ -124,7 +121,7 @@ export type PzqToMonitor = PzqMonitorReply | PzqMalformed;
 export interface PzqKey {
   /** Microseconds since 1970. */
   readonly storedMicros: number;
-  /** 60 random bits, drawn when the store was made. */
+  /** 60 random bits from the store's creation. */
   readonly epoch: bigint;
   /** Place of the message in its store: 1 to 2^53 - 1. */
   readonly seq: number;

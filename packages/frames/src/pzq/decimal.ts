@@ -1,4 +1,4 @@
-/** Numbers as PZQ writes them: ASCII decimals. */
+/** Numbers in PZQ: ASCII decimals. */
 
 const ZERO = 0x30;
 
@@ -14,7 +14,7 @@ export function readDecimal(bytes: Uint8Array, from: number, to: number): number
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Writes `count` digits at `at`, with leading zeros. `value` is a safe integer from 0 with at most as many digits. */
+/** Writes `count` digits at `at`, with leading zeros. `value` is a non-negative safe integer with at most as many digits. */
 export function writeDigits(bytes: Uint8Array, at: number, count: number, value: number): void {
   let rest = value;
   for (let i = at + count - 1; i >= at; i--) {
@@ -24,7 +24,7 @@ export function writeDigits(bytes: Uint8Array, at: number, count: number, value:
   }
 }
 
-/** The frame of a number, without zeros in front. Throws a `RangeError` unless it is a safe integer from 0 up. */
+/** The frame of a number, without leading zeros. Throws a `RangeError` unless it is a non-negative safe integer. */
 export function decimalFrame(value: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value}: not a safe integer from 0 up`);
   let digits = 1;

@@ -5,11 +5,11 @@ import { decimalFrame } from './decimal.js';
 import { MONITOR_FRAME, STATUS_FRAME } from './wire.js';
 
 /**
- * The frames of a command, without the router's identity frame. The array is the caller's; ids, keys and bodies are handed
- * on as they are and constant frames are shared, so no frame may be written to.
+ * The frames of a command, without the router's identity frame. The caller owns the array; ids, keys and bodies are passed on unchanged and
+ * constant frames are shared, so do not modify any frame.
  *
- * Throws a `RangeError` for what no decoder would accept and no peer can cause: a body without frames, an empty header or
- * key, a time that is no safe integer from 0 up, a reason beside success, text that is empty or not Latin-1.
+ * Throws a `RangeError` for what no decoder would accept and no peer can cause: a body without frames, an empty header or key, a time that is
+ * not a non-negative safe integer, a reason with success, text that is empty or not Latin-1.
  */
 export function encodePzq(command: PzqCommand): Uint8Array[] {
   switch (command.kind) {

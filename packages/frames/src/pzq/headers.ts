@@ -1,29 +1,29 @@
 /**
- * Header frames with a meaning of ours, section 5 of docs/protocols/pzq.md: `NAME:` and a decimal. The original drops them, and
- * so does a queue that was not told to read them.
+ * Header frames with our own meaning, section 5 of docs/protocols/pzq.md: `NAME:` and a decimal. The original drops them, and so does a queue
+ * that was not configured to read them.
  */
 import { fromLatin1 } from '../bytes.js';
 import { readDecimal } from './decimal.js';
 import { HEADER } from './wire.js';
 
-/** A producer's wishes besides storing the message. */
+/** A producer's settings for storing the message. */
 export interface PzqWishes {
-  /** Deliver it so long after storing, in milliseconds. Absent: at once. */
+  /** Deliver it this long after storing, in milliseconds. Absent: at once. */
   readonly delayMs?: number | undefined;
-  /** Do not deliver it so long after storing, in milliseconds. Absent: always. */
+  /** Do not deliver it this long after storing, in milliseconds. Absent: no limit. */
   readonly ttlMs?: number | undefined;
 }
 
-/** {@link PzqWishes}, or the name of the first header whose value is none. */
+/** {@link PzqWishes}, or the name of the first header with an invalid value. */
 export type PzqHeaders = (PzqWishes & { readonly invalid?: undefined }) | { readonly invalid: string };
 
-/** Longest delay and time to live, in milliseconds, over 126 years: with it wall time in microseconds stays a safe integer. */
+/** Longest delay and time to live, in milliseconds, over 126 years: wall time in microseconds stays a safe integer. */
 const LONGEST_MS = 4_000_000_000_000;
 
 const DELAY = fromLatin1(`${HEADER.delay}:`);
 const TTL = fromLatin1(`${HEADER.ttl}:`);
 
-/** Reads header frames. Others are skipped; of two with one name the last counts. Never throws. */
+/** Decodes header frames. Others are skipped; if a name occurs twice, the last counts. Never throws. */
 export function decodePzqHeaders(headers: readonly Uint8Array[]): PzqHeaders {
   let wishes: PzqWishes = {};
   for (const frame of headers) {
@@ -37,7 +37,7 @@ export function decodePzqHeaders(headers: readonly Uint8Array[]): PzqHeaders {
   return wishes;
 }
 
-/** The header frames for these wishes; none if there are none. Throws a `RangeError` for a value that is not a time in milliseconds. */
+/** The header frames for these settings; none if there are none. Throws a `RangeError` for a value that is not a time in milliseconds. */
 export function encodePzqHeaders({ delayMs, ttlMs }: PzqWishes): Uint8Array[] {
   const frames: Uint8Array[] = [];
   if (delayMs !== undefined) frames.push(headerFrame(HEADER.delay, delayMs));
@@ -45,7 +45,7 @@ export function encodePzqHeaders({ delayMs, ttlMs }: PzqWishes): Uint8Array[] {
   return frames;
 }
 
-/** The number behind `name`: `undefined` for another header, `null` where it is no valid one. */
+/** The number after `name`: `undefined` for another header, `null` if it is invalid. */
 function valueOf(frame: Uint8Array, name: Uint8Array): number | null | undefined {
   if (frame.length < name.length) return undefined;
   for (let i = 0; i < name.length; i++) if (frame[i] !== name[i]) return undefined;

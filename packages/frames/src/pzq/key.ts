@@ -1,27 +1,27 @@
 /**
- * Keys of ours, rule 27 of docs/protocols/pzq.md. They look like those of the original and say where the message is, so an
- * acknowledgement needs no index:
+ * Our keys, rule 27 of docs/protocols/pzq.md. They look like those of the original and contain the message's position, so an acknowledgement
+ * needs no index:
  *
  *     key = 16DIGIT "|" 8HEX "-" 4HEX "-8" 3HEX "-8" 3HEX "-" 12HEX   ; lower case; the uuid has version 8
  *           stored      epoch, 60 bits ......    seq, 60 bits ..
  *
- * Behind the two bits of its variant a uuid has room for 62 bits of sequence; a safe integer leaves the upper two 0.
+ * After the two bits of its variant a uuid has room for 62 bits of sequence; a safe integer leaves the upper two 0.
  */
 import type { PzqKey } from './commands.js';
 import { readDecimal, writeDigits } from './decimal.js';
 import { KEY_BYTES, TIME_DIGITS } from './wire.js';
 
 const EPOCH_BITS = 60n;
-/** 15 hexadecimal digits are handled as 7 and 8: what fits the 32 bits of fast arithmetic. */
+/** 15 hexadecimal digits are handled as 7 and 8, which fit the 32 bits of fast arithmetic. */
 const LOW_BITS = 32n;
 const LOW = 2 ** 32;
 const LOW_MASK = 0xffff_ffffn;
 
-/** Where the digits of epoch and sequence stand, most significant first. */
+/** Where the digits of epoch and sequence are, most significant first. */
 const EPOCH_PLACES = [17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 29, 32, 33, 34] as const;
 const SEQ_PLACES = [37, 38, 39, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52] as const;
 
-/** What is the same in every key: the bar, the dashes, version and variant. */
+/** The constant part of every key: the bar, the dashes, version and variant. */
 const FIXED = [
   [16, 0x7c],
   [25, 0x2d],
@@ -33,8 +33,8 @@ const FIXED = [
 ] as const;
 
 /**
- * The 53 bytes of a key. Throws a `RangeError` for a time that is no safe integer from 0 up, an epoch of more than 60 bits and
- * a sequence that is no safe integer from 1 up.
+ * The 53 bytes of a key. Throws a `RangeError` for a time that is not a non-negative safe integer, an epoch of more than 60 bits, and a sequence
+ * that is not a positive safe integer.
  */
 export function encodePzqKey({ storedMicros, epoch, seq }: PzqKey): Uint8Array {
   if (!Number.isSafeInteger(storedMicros) || storedMicros < 0)
@@ -70,7 +70,7 @@ function writeHex(key: Uint8Array, places: readonly number[], high: number, low:
   }
 }
 
-/** The digits from `from` up to `to` as a number; `NaN` where one is none. */
+/** The digits from `from` up to `to` as a number; `NaN` if one is invalid. */
 function readHex(key: Uint8Array, places: readonly number[], from: number, to: number): number {
   let value = 0;
   for (let i = from; i < to; i++) {

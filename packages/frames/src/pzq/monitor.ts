@@ -1,6 +1,6 @@
 /** The text of the monitor socket, rule 22 of docs/protocols/pzq.md: `name: value` lines, each ended by a line feed. */
 
-/** The text of these values, in their order. Throws a `RangeError` for an empty name, one with a colon, and a line feed. */
+/** The text of these values, in order. Throws a `RangeError` for an empty name, a name with a colon, and a line feed. */
 export function encodePzqMonitorText(values: Iterable<readonly [name: string, value: string | number]>): string {
   let text = '';
   for (const [name, value] of values) {
@@ -12,7 +12,7 @@ export function encodePzqMonitorText(values: Iterable<readonly [name: string, va
   return text;
 }
 
-/** The values of a text by name, in its order. Lines without a name are skipped; of two with one name the last counts. Total. */
+/** The values of a text by name, in order. Lines without a name are skipped; if a name occurs twice, the last counts. Total. */
 export function decodePzqMonitorText(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split('\n')) {

@@ -21,13 +21,13 @@
 import { fromLatin1 } from '../bytes.js';
 import type { PzqUnusableReason } from './commands.js';
 
-/** The one status that says yes. */
+/** The only positive status. */
 export const YES = 0x31;
 
-/** Status frames, shared by all messages and never written to. */
+/** Status frames, shared by all messages: do not modify them. */
 export const STATUS_FRAME = { yes: Uint8Array.of(YES), no: fromLatin1('0') } as const;
 
-/** The word the monitor socket answers, shared and never written to. */
+/** The word that the monitor socket answers, shared: do not modify it. */
 export const MONITOR_FRAME = fromLatin1('MONITOR');
 
 /** Most digits of a time. */
@@ -36,14 +36,14 @@ export const TIME_DIGITS = 16;
 /** Length of a key: time, `|`, uuid. */
 export const KEY_BYTES = TIME_DIGITS + 1 + 36;
 
-/** What is kept of a reason, in characters. */
+/** Longest part of a reason that is kept, in characters. */
 export const REASON_MAX = 1024;
 
-/** What the original answers to a message that cannot be stored. */
+/** The original's answers to messages that cannot be stored. */
 export const PZQ_UNUSABLE: Readonly<Record<PzqUnusableReason, string>> = {
   'no-delimiter': 'Malformed message, no delimiter found or missing message parts',
   'no-body': 'Trying to save empty message',
 };
 
-/** Names of the header frames with a meaning of ours. */
+/** Names of the header frames with our own meaning. */
 export const HEADER = { delay: 'PZQ-DELAY-MS', ttl: 'PZQ-TTL-MS' } as const;

@@ -1,15 +1,15 @@
-/** How the values of a typed service become body frames. JSON unless the service says otherwise. */
+/** Encodes a typed service's values as body frames. Default: JSON. */
 
 /**
- * A pair of inverse functions between values and one or more frames. Both may throw: the service turns that into a
- * refusal. Frames given to `decode` come from a peer and may hold anything; they must not be written to.
+ * A pair of inverse functions between values and one or more frames. Both may throw: the service turns that into a refusal. Frames given to
+ * `decode` come from a peer and may contain anything; do not modify them.
  */
 export interface ServiceCodec {
   encode(value: unknown): Uint8Array[];
   decode(frames: readonly Uint8Array[]): unknown;
 }
 
-/** A codec per direction, for services such as file in, figures out. JSON where none is given. */
+/** A codec per direction, for services such as file in, figures out. Default: JSON. */
 export interface ServiceCodecs {
   readonly request?: ServiceCodec | undefined;
   readonly reply?: ServiceCodec | undefined;
@@ -23,7 +23,7 @@ export function resolveCodecs(codec: ServiceCodec | ServiceCodecs = {}): Record<
   return { request, reply, partial };
 }
 
-/** One frame of any bytes, as it is: the value is a `Uint8Array`, which is not copied. */
+/** One frame of any bytes, unchanged: the value is a `Uint8Array`, which is not copied. */
 export const bytesCodec: ServiceCodec = {
   encode(value) {
     if (!(value instanceof Uint8Array)) throw new TypeError(`expected a Uint8Array, got ${typeof value}`);
@@ -41,10 +41,10 @@ function onlyFrame(frames: readonly Uint8Array[]): Uint8Array {
 const toUtf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The default codec: one frame of JSON in UTF-8. Refuses values JSON has no word for, such as `undefined`. */
+/** The default codec: one frame of JSON in UTF-8. Rejects values that JSON cannot express, such as `undefined`. */
 export const jsonCodec: ServiceCodec = {
   encode(value) {
-    // The type of JSON.stringify does not say so, but it returns undefined for what it cannot express.
+    // The type of JSON.stringify does not say so, but it returns undefined for values it cannot express.
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new TypeError(`JSON cannot express ${typeof value}`);
     return [toUtf8.encode(text)];

@@ -10,21 +10,21 @@ import { equalBytes, fromLatin1 } from '../bytes.js';
 import { jsonCodec } from './codec.js';
 import type { SchemaIssue } from './standard-schema.js';
 
-/** One thing that is wrong with a value. */
+/** One problem of a value. */
 export interface ServiceIssue {
-  /** Keys and indices from the value's root down to the place; empty for the value itself. */
+  /** Keys and indices from the value's root to the place; empty for the value itself. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** A failure in the words of the wire. */
+/** A failure, as sent on the wire. */
 export interface ServiceFault {
   /**
    * For programs, at most 64 characters. This project sends `REQUEST_INVALID`, `REPLY_INVALID`, `PARTIAL_INVALID` and
    * `HANDLER_FAILED`; applications may add their own.
    */
   readonly code: string;
-  /** A text for readers, at most 1024 characters. */
+  /** A text for people, at most 1024 characters. */
   readonly message: string;
   /** At most 16. */
   readonly issues?: readonly ServiceIssue[] | undefined;
@@ -32,15 +32,15 @@ export interface ServiceFault {
 
 /** Why there is no value. */
 export interface ServiceRefusal extends ServiceFault {
-  /** `remote`: the peer said so in an error reply. `local`: this side found it out. */
+  /** `remote`: the peer reported it in an error reply. `local`: this side found it. */
   readonly origin: 'local' | 'remote';
-  /** What was thrown here, if something was. Never travels. */
+  /** What was thrown here, if anything. Never sent. */
   readonly cause?: unknown;
 }
 
 const MARKER = fromLatin1('\xfffault1');
 
-/** Characters and counts, the same for what we send and what we believe. */
+/** Characters and counts, the same for what we send and what we accept. */
 const CODE_MAX = 64;
 const MESSAGE_MAX = 1024;
 const ISSUES_MAX = 16;
@@ -48,17 +48,17 @@ const ISSUE_MESSAGE_MAX = 256;
 const PATH_MAX = 12;
 const KEY_MAX = 64;
 
-/** Above what the limits allow at six bytes a character, JSON's longest escape; checked before parsing. */
+/** Above the limits at six bytes a character, JSON's longest escape; checked before parsing. */
 const FAULT_MAX_BYTES = 128 * 1024;
 
-/** The body of an error reply, at most 128 KiB: whatever is longer than the limits is cut. Never throws. */
+/** The body of an error reply, at most 128 KiB: anything longer than the limits is cut. Never throws. */
 export function encodeFault(fault: ServiceFault): Uint8Array[] {
   return [MARKER, ...jsonCodec.encode(bounded(fault, fault.issues))];
 }
 
 /**
- * The failure that a reply reports, or `undefined` when the reply is no error reply. One that cannot be read is a failure
- * too, of local origin. Never throws.
+ * The failure that a reply reports, or `undefined` if the reply is not an error reply. An unreadable one is also a failure, of local origin.
+ * Never throws.
  */
 export function decodeFault(body: readonly Uint8Array[]): ServiceRefusal | undefined {
   if (!isFault(body)) return undefined;
@@ -68,12 +68,12 @@ export function decodeFault(body: readonly Uint8Array[]): ServiceRefusal | undef
     : { origin: 'remote', ...fault };
 }
 
-/** True for what only an error reply may look like. */
+/** True for frames that only an error reply can have. */
 export function isFault(body: readonly Uint8Array[]): boolean {
   return body.length === 2 && equalBytes(body[0] as Uint8Array, MARKER);
 }
 
-/** Issues as they travel: bounded in number, depth and length, symbols spelled out. */
+/** Issues in their wire form: bounded in number, depth and length, with symbols spelled out. */
 export function boundedIssues(issues: readonly SchemaIssue[]): ServiceIssue[] {
   return issues.slice(0, ISSUES_MAX).map(({ path = [], message }) => ({
     path: path.slice(0, PATH_MAX).map((part) => plainKey(typeof part === 'object' ? part.key : part)),

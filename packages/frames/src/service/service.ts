@@ -1,7 +1,6 @@
 /**
- * Typed services: one definition that worker and client share, over any protocol whose bodies are frames. The sender
- * validates a value and sends it as it is, the receiver validates what arrives and gets the schema's output: defaults and
- * transforms happen once, at the receiver.
+ * Typed services: one definition that worker and client share, over any protocol whose bodies are frames. The sender validates a value and sends
+ * it unchanged, the receiver validates what arrives and gets the schema's output: defaults and transforms happen once, at the receiver.
  */
 import { describeBadName, isServiceName } from '../service-name.js';
 import { resolveCodecs } from './codec.js';
@@ -17,7 +16,7 @@ export type ServiceResult<Value> =
 
 type Frames = readonly Uint8Array[];
 
-/** What {@link defineService} takes. */
+/** The argument of {@link defineService}. */
 export interface ServiceDefinition<
   Request extends StandardSchema,
   Reply extends StandardSchema,
@@ -27,13 +26,13 @@ export interface ServiceDefinition<
   readonly name: string;
   readonly request: Request;
   readonly reply: Reply;
-  /** For services that answer in several parts before the reply. */
+  /** For services that send partial answers before the reply. */
   readonly partial?: Partial;
   /** One for all, or one per direction. Default: JSON, one frame. */
   readonly codec?: ServiceCodec | ServiceCodecs | undefined;
 }
 
-/** A service with its words: `Service` alone stands for any of them. All methods resolve, none rejects. */
+/** A service with its types: `Service` alone stands for any of them. All methods resolve; none rejects. */
 export interface Service<
   Request extends StandardSchema = StandardSchema,
   Reply extends StandardSchema = StandardSchema,
@@ -47,9 +46,9 @@ export interface Service<
   encodeRequest(value: SchemaInput<Request>): Promise<ServiceResult<Uint8Array[]>>;
   /** Worker: the request in a body. Answer a refusal with `encodeFault(refusal)`. */
   decodeRequest(body: Frames): Promise<ServiceResult<SchemaOutput<Request>>>;
-  /** Worker: the reply's body, never one that {@link decodeReply} takes for an error reply. */
+  /** Worker: the reply's body, never one that {@link decodeReply} would take for an error reply. */
   encodeReply(value: SchemaInput<Reply>): Promise<ServiceResult<Uint8Array[]>>;
-  /** Client: the reply in a body. `origin` of a refusal tells an error reply from one that makes no sense here. */
+  /** Client: the reply in a body. The `origin` of a refusal distinguishes an error reply from an invalid one. */
   decodeReply(body: Frames): Promise<ServiceResult<SchemaOutput<Reply>>>;
   /** Worker: the body of a partial reply. Always refused without a schema for partials. */
   encodePartial(value: SchemaInput<Partial>): Promise<ServiceResult<Uint8Array[]>>;
@@ -57,13 +56,13 @@ export interface Service<
   decodePartial(body: Frames): Promise<ServiceResult<SchemaOutput<Partial>>>;
 }
 
-/** What a client passes. */
+/** The client's input. */
 export type ServiceRequestInput<S extends Service> = SchemaInput<S['request']>;
-/** What a worker's handler receives. */
+/** The input of a worker's handler. */
 export type ServiceRequest<S extends Service> = SchemaOutput<S['request']>;
-/** What a worker's handler returns. */
+/** The result of a worker's handler. */
 export type ServiceReplyInput<S extends Service> = SchemaInput<S['reply']>;
-/** What a client receives. */
+/** The client's result. */
 export type ServiceReply<S extends Service> = SchemaOutput<S['reply']>;
 /** What a worker's handler sends before the reply; `never` without a schema for partials. */
 export type ServicePartialInput<S extends Service> = SchemaInput<S['partial']>;
@@ -113,7 +112,7 @@ export function defineService<
   };
 }
 
-/** One of the three kinds of values a service exchanges. */
+/** One of the three kinds of values in a service. */
 interface Word<Schema extends StandardSchema | undefined> {
   readonly code: string;
   readonly title: string;
@@ -151,7 +150,7 @@ async function incoming<Schema extends StandardSchema | undefined>(
   return validate(word, value);
 }
 
-/** A schema that throws, as recursive ones do on values nested too deep, has refused the value as well. */
+/** A schema that throws, as recursive ones do on values nested too deep, has also rejected the value. */
 async function validate<Schema extends StandardSchema | undefined>(
   word: Word<Schema>,
   value: unknown,

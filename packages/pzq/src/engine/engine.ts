@@ -1,5 +1,5 @@
 /**
- * PZQ, the queue server: what is kept, who gets it, and when it is over. The rules are those of docs/protocols/pzq.md.
+ * PZQ, the queue server: what is stored, which consumer gets it, and when it is done. The rules are those of docs/protocols/pzq.md.
  *
  * | rules | where |
  * | --- | --- |

@@ -25,9 +25,9 @@ type Event =
   | 'nack'
   /** A consumer sends only its key: rule 37. */
   | 'extension'
-  /** The store says that its delay is over. */
+  /** The store reports that its delay has ended. */
   | 'delay over'
-  /** The store says that its lifetime is over. */
+  /** The store reports that its lifetime has ended. */
   | 'expiry'
   /** A shared store leases it to this server. */
   | 'lease';

@@ -117,7 +117,7 @@ export type SchedulerNote =
   | { readonly code: 'store-recovered' }
   | { readonly code: 'message-dropped'; readonly reason: SchedulerDropReason };
 
-/** What the engine wants done, in order. */
+/** The engine's effects, in order. */
 export type SchedulerEffect =
   /** `identity`: the routing id, in printable ASCII. */
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string; readonly identity: string }

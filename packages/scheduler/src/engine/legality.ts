@@ -22,7 +22,7 @@ type Verdict =
   | 'register'
   /** Leave as `drain` does. */
   | 'leave'
-  /** The connection is over. */
+  /** The connection has ended. */
   | 'lose'
   /** Count it as invalid; still a sign of life. */
   | 'drop'

@@ -6,7 +6,7 @@ export interface ZapQuestion {
   /** The sender's envelope, which the answer must begin with. */
   readonly routing: readonly Uint8Array[];
   readonly requestId: Uint8Array;
-  /** The socket of ours that it wants to connect to. */
+  /** Our socket that it wants to connect to. */
   readonly domain: string;
   /** Its IP address; empty if there is none. */
   readonly address: string;

@@ -34,7 +34,7 @@ export interface BrokerServicesHost extends Pick<
 /** A question without the common time limit. */
 type Question = Omit<NfpBrokerQuestion, 'timeoutMs'>;
 
-/** A reply that is no failure. */
+/** A reply without a failure. */
 type Answer = Extract<NfpBrokerReply, { kind: 'answered' | 'result' | 'lost' }>;
 
 interface OpenQuestion {

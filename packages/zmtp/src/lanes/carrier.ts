@@ -260,7 +260,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     return this.#rest === undefined && this.#stalledUntil !== Infinity;
   }
 
-  /** Whose turn was not enough keeps us busy, however long ago its last one was: hundreds of them would else go before everybody. */
+  /** A carrier that needs more than one turn counts as busy, however long ago its last turn was: otherwise hundreds of them would go before all others. */
   #read(bytes: Uint8Array, hadTurn = false): void {
     const read = this.#reader.push(bytes);
     if (read === bytes.length || this.#socket.destroyed) return;

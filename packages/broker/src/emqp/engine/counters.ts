@@ -1,4 +1,4 @@
-/** EventMQ broker: what it counts. Every drop of docs/protocols/emqp.md, section "Bad input", has its reason here. */
+/** EventMQ broker: its counters. Every drop of docs/protocols/emqp.md, section "Bad input", has its reason here. */
 import type { EmqpMalformedReason } from '@proj/frames/emqp';
 import type { RejectReason } from '@proj/transport';
 
@@ -37,11 +37,11 @@ const MESSAGE_DROPS = {
   'queues-limit': 0,
   'peers-limit': 0,
   'registrations-limit': 0,
-  /** INFORM while the broker stops. */
+  /** INFORM while the broker is stopping. */
   stopping: 0,
   /** DISCONNECT from a peer that may not stop the broker. */
   'disconnect-refused': 0,
-  /** The rules of access forbid it. Also a refusal. */
+  /** The access rules forbid it. Also a refusal. */
   'not-allowed': 0,
   /** SCHEDULE or UNSCHEDULE whose body names no job. */
   'job-invalid': 0,
@@ -62,13 +62,13 @@ const REFUSALS = {
   'store-failed': 0,
 };
 
-/** Why an accepted request will not be done, or not for certain. */
+/** Why an accepted request will not be done, or not certainly. */
 const REQUEST_LOSSES = {
-  /** Its worker died, or its process; it was not guaranteed, and `retry-count` is used up. */
+  /** Its worker or process died; it was not guaranteed, and `retry-count` is used up. */
   'jobs-lost': 0,
   /** It was lost with `guaranteeAttempts` workers. */
   'guarantee-exhausted': 0,
-  /** It made room for another client when its own had far more waiting. */
+  /** It made room for another client because its own had far more waiting. */
   displaced: 0,
   /** An operator purged its queue. */
   purged: 0,
@@ -78,7 +78,7 @@ const REQUEST_LOSSES = {
 
 /** Why a reply did not reach its client. */
 const REPLY_LOSSES = {
-  /** The client is gone, or reads too slowly. */
+  /** The client has gone, or reads too slowly. */
   'reply-undeliverable': 0,
   /** The result took longer than `resultRouteTtlMs`. */
   'result-expired': 0,
@@ -92,7 +92,7 @@ export type EmqpMessageDrop = keyof typeof MESSAGE_DROPS;
 /** Why a request was refused. */
 export type EmqpRefusal = keyof typeof REFUSALS;
 
-/** Why an accepted request will not be done, or not for certain. */
+/** Why an accepted request will not be done, or not certainly. */
 export type EmqpRequestLoss = keyof typeof REQUEST_LOSSES;
 
 /** Why a reply did not reach its client. */
@@ -115,15 +115,15 @@ export interface EmqpBrokerCounters {
   dispatches: number;
   /** Requests that went back into a queue, or to the next worker. */
   resends: number;
-  /** Jobs that ended with REPLY, or with READY where no REPLY was due. */
+  /** Jobs that ended with REPLY, or with READY if no REPLY was due. */
   processed: number;
   /** Jobs that ended without either, and were probably done (rules 18 and 19). */
   unconfirmed: number;
   /** Results forwarded to clients. */
   results: number;
-  /** Header items ignored because they could not be understood. */
+  /** Invalid header items, which were ignored. */
   headersIgnored: number;
-  /** Requests moved to queue `default` because nobody served theirs. */
+  /** Requests moved to queue `default` because nobody served their queue. */
   moved: number;
   /** SCHEDULEs and UNSCHEDULEs forwarded. */
   schedulings: number;
@@ -134,7 +134,7 @@ export interface EmqpBrokerCounters {
   heartbeatsSent: number;
   /** Farewells sent, counted once per peer. */
   byesSent: number;
-  /** Notes withheld because the same was said within the minute. */
+  /** Notes withheld because the same note was sent within the minute. */
   notesWithheld: number;
   /** Everything dropped, by reason. */
   readonly dropped: Record<EmqpDropReason, number>;

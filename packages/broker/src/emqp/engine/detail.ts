@@ -1,4 +1,4 @@
-/** EventMQ broker: what an operator sees of it, per queue, worker and client. Costs time linear in what it lists and in running jobs. */
+/** EventMQ broker: the operator's view, per queue, worker and client. Costs time linear in what it lists and in running jobs. */
 import type {
   ClientSnapshot,
   EngineSnapshot,
@@ -36,7 +36,7 @@ export function detailOf(state: BrokerState, { counters, refused }: Output, open
   };
 }
 
-/** Queues, and what those did that are forgotten for the moment. */
+/** Existing queues, and the figures of recently forgotten ones. */
 function servicesOf({ queues }: BrokerState, now: number): ServiceSnapshot[] {
   return Array.from(queues.totals(), ([name, { meter }]) => {
     const queue = queues.find(name);
@@ -81,7 +81,7 @@ function workerOf({ peer, names, open, lastSeen, processed, resends }: Worker | 
   };
 }
 
-/** A scheduler has no jobs of ours: it keeps schedules. */
+/** A scheduler has no jobs of ours, only schedules. */
 function schedulerOf({ peer, names, lastSeen, since }: Scheduler, now: number): Row {
   const times = { stateMs: Math.max(0, now - since), silentMs: Math.max(0, now - lastSeen) };
   return { ...shown(peer), services: names, state: 'idle', ...times, running: 0, done: 0, resends: 0 };

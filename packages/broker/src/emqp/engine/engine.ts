@@ -44,10 +44,10 @@ import { routeScheduling } from './peers/schedulers.js';
 import { Shutdown } from './peers/shutdown.js';
 import { type BrokerState, type EmqpBrokerStats, newBrokerState, statsOf } from './state.js';
 
-/** Rule 33: a peer needs the right to `request` this name to ask about the broker or to stop it. */
+/** Rule 33: the right to `request` this name is required to ask about the broker or to stop it. */
 const ADMIN_NAME = 'admin';
 
-/** The EventMQ broker as a deterministic machine. It never throws on anything a peer can cause. */
+/** The EventMQ broker as a deterministic state machine. Never throws because of a peer. */
 export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffect> {
   readonly #settings: EmqpBrokerSettings;
   readonly #state: BrokerState;
@@ -61,7 +61,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #shutdown: Shutdown;
   readonly #rights = new Rights();
 
-  /** `memory`: what the process holds for peers, called when an admin asks; `undefined` where there is no budget. */
+  /** `memory`: what the process holds for peers, called when an admin asks; `undefined` without a budget. */
   constructor(settings: EmqpBrokerSettings, entropy: Entropy, memory: () => MemoryStats | undefined = () => undefined) {
     const state = newBrokerState(settings);
     const out = new Output(settings, entropy);
@@ -106,24 +106,24 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     return this.#out.effects;
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
+  /** Current sizes and totals so far; the cost is linear in the number of queues and registered peers. */
   stats(): EmqpBrokerStats {
     return statsOf(this.#state, this.#out.counters, this.#endings.open);
   }
 
-  /** The peers that an operator means. */
+  /** The peers that an operator's choice matches. */
   chosen(choice: EmqpWorkerChoice): (Worker | Scheduler)[] {
     const isMeant = ({ role, peer, names }: Worker | Scheduler) =>
       'queue' in choice ? role === 'worker' && names.includes(choice.queue) : isNamed(peer, choice.worker);
     return [...this.#state.peers.values()].filter(isMeant);
   }
 
-  /** How many requests wait in the queue; `undefined` if there is none of that name. */
+  /** How many requests wait in the queue; `undefined` if there is none with that name. */
   waitingIn(queue: string): number | undefined {
     return this.#state.queues.find(queue)?.waiting.size;
   }
 
-  /** What an operator sees at `now`. */
+  /** The operator's view at `now`. */
   detail(now: number): EngineSnapshot {
     return detailOf(this.#state, this.#out, this.#endings.open, now);
   }
@@ -232,11 +232,11 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'heartbeat':
       case 'malformed':
-      // A heartbeat has been heard; malformed commands are never legal.
+      // Heartbeats are already handled, and malformed commands are never legal.
     }
   }
 
-  /** A client that has said farewell and asks again begins anew. */
+  /** A client that said farewell and asks again starts anew. */
   #onRequest(client: EmqpParty, request: EmqpRequest): void {
     const { silenced, phase } = this.#state;
     if (silenced.why(client) === 'left') silenced.remove(client);
@@ -259,7 +259,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     else this.#dispatcher.resume(queue);
   }
 
-  /** A request that no queue has seen. */
+  /** A request that has not reached a queue. */
   #refuse(reason: EmqpRefusal, client: EmqpParty, queue: string): void {
     this.#state.queues.find(queue)?.meter.ended(reason);
     this.#out.dropRequest(reason, client, queue);
@@ -297,7 +297,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
   }
 
-  /** Rules 28 to 30 and 33. A console says HELLO when it opens, and takes whatever comes for the answer to its next command. */
+  /** Rules 28 to 30 and 33. A console says HELLO when it opens, and takes any message as the answer to its next command. */
   #onAdmin(from: EmqpParty, command: EmqpToAdminPort): void {
     const { phase } = this.#state;
     if (phase === 'drained') return;
@@ -340,7 +340,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       case 'unschedule':
         if (member?.role !== 'scheduler') break;
         this.#registration.strand(member, reason);
-        // The other schedulers have had an UNSCHEDULE already.
+        // The other schedulers have already had an UNSCHEDULE.
         if (command.kind === 'schedule') routeScheduling(command, event, this.#state, this.#out);
         break;
       case 'ack':
@@ -357,7 +357,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
   }
 
-  /** ADR 4: if this process was too busy to listen, silence meanwhile proves nothing about the peers. */
+  /** ADR 4: if our process was too busy to listen, silence meanwhile proves nothing about the peers. */
   #onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) {
       this.#state.peers.postponeExpiry(lateMs, this.#out.now);

@@ -1,4 +1,4 @@
-/** EventMQ broker: the events its engine takes and the effects it returns: the vocabulary between `engine.ts` and `broker.ts`. */
+/** EventMQ broker: the engine's events and effects, shared by `engine.ts` and `broker.ts`. */
 import type {
   EmqpAccepted,
   EmqpAck,
@@ -15,7 +15,7 @@ import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/tran
 import type { EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
 import type { EmqpKeptJob } from './guarantee/records.js';
 
-/** The two ports that understand the same: clients and schedulers usually use the frontend, workers the backend. */
+/** The two ports with the same commands: clients and schedulers usually use the frontend, workers the backend. */
 export type EmqpPort = 'frontend' | 'backend';
 
 /** A peer at one of the ports. The same routing id at another port is another peer. */
@@ -24,7 +24,7 @@ export interface EmqpParty {
   readonly peer: Peer;
 }
 
-/** What the engine is told. Timer events come from the driver. */
+/** The engine's events. Timer events come from the driver. */
 export type EmqpBrokerEvent =
   | { readonly kind: 'message'; readonly port: EmqpPort; readonly peer: Peer; readonly command: EmqpToBroker }
   | { readonly kind: 'admin'; readonly peer: Peer; readonly command: EmqpToAdminPort }
@@ -45,24 +45,24 @@ export type EmqpBrokerEvent =
       readonly peer: Peer;
       readonly reason: RejectReason;
     }
-  /** The rules of access have changed: rule 33. */
+  /** The access rules have changed: rule 33. */
   | { readonly kind: 'access'; readonly access: Access }
-  /** The process has run short of memory, or no longer is: rule 15. */
+  /** The process has become short of memory, or no longer is: rule 15. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Guaranteed jobs found in the store, in order: rule 35. */
   | { readonly kind: 'restore'; readonly jobs: readonly EmqpKeptJob[] }
-  /** The write of an earlier `store` has ended. `error`: why none of it was kept. */
+  /** The write of an earlier `store` has ended. `error`: why it failed completely. */
   | { readonly kind: 'stored'; readonly write: number; readonly error: string | undefined }
   /** An operator ends these workers and schedulers, at once or when their jobs have ended: rule 37. */
   | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & EmqpWorkerChoice)
   /** From now on the queue is paused, or no longer: rule 38. */
   | { readonly kind: 'pause'; readonly queue: string; readonly isPaused: boolean }
-  /** Everything that waits in the queue is given up: rule 39. */
+  /** All waiting jobs of the queue are given up: rule 39. */
   | { readonly kind: 'purge'; readonly queue: string }
   /** Stop in order: rule 27. */
   | { readonly kind: 'drain' };
 
-/** Peers that an operator means: one by its routing id, as text or in hex, or all workers of a queue. */
+/** An operator's choice of peers: one by its routing id, as text or in hex, or all workers of a queue. */
 export type EmqpWorkerChoice = { readonly worker: string } | { readonly queue: string };
 
 /** Everything a broker sends. */
@@ -76,7 +76,7 @@ export type EmqpFromBroker =
   | EmqpBye
   | EmqpAdminReply;
 
-/** What a registered peer is. */
+/** The role of a registered peer. */
 export type EmqpRole = 'worker' | 'scheduler';
 
 /** Why a worker or scheduler is no longer registered. */
@@ -93,7 +93,7 @@ export type EmqpPeerLoss =
   | UndeliverableReason
   /** An operator ended it. */
   | 'dismissed'
-  /** The rules of access no longer let it serve. */
+  /** The access rules no longer let it serve. */
   | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
@@ -101,7 +101,7 @@ export type EmqpPeerLoss =
 export type { EmqpDropReason } from './counters.js';
 
 /**
- * Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence. `port` and `peer` are those of the
+ * A note for the log. At most one per reason and peer per minute; the counters include every occurrence. `port` and `peer` are those of the
  * sender of a dropped message, or of the client of a dropped request or reply.
  */
 export type EmqpBrokerNote =
@@ -122,9 +122,9 @@ export type EmqpBrokerNote =
     })
   /** Guaranteed jobs were found in the store. */
   | { readonly kind: 'note'; readonly code: 'jobs-restored'; readonly jobs: number }
-  /** A write to the store failed: new jobs are refused, other changes are written again. Once per cause and minute. */
+  /** A write to the store failed: new jobs are refused, other changes are retried. Once per cause and minute. */
   | { readonly kind: 'note'; readonly code: 'store-failed'; readonly error: string }
-  /** This process was too busy for longer than a heartbeat interval; expiry is postponed by as much. */
+  /** Our process was too busy for longer than a heartbeat interval; expiry is postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker or scheduler has registered. */
@@ -148,7 +148,7 @@ export interface EmqpStoreEffect {
   readonly removes: readonly string[];
 }
 
-/** What is to be done, or reported, after a step. */
+/** What to do or report after a step. */
 export type EmqpBrokerEffect =
   | (EmqpParty & { readonly kind: 'send'; readonly command: EmqpFromBroker })
   | EmqpPeerJoinedNotice

@@ -7,7 +7,7 @@ import type { EmqpBrokerSettings } from '../options.js';
 import type { Scheduler, Worker } from './peers/peers.js';
 import { DEFAULT_QUEUE, type Queue } from './jobs/queues.js';
 
-/** What the engine claims about its state. */
+/** The engine's claims about its state. */
 export interface Claims {
   /** Requests accepted and neither done nor lost. */
   readonly open: number;

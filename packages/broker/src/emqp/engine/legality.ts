@@ -1,11 +1,11 @@
-/** EventMQ broker: what each command leads to. One table for frontend and backend, which understand the same, and one for the admin port. */
+/** EventMQ broker: what each command means. One table for frontend and backend, which have the same commands, and one for the admin port. */
 import type { EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
 import type { Legality } from '@proj/transport/engine';
 import type { EmqpMessageDrop } from './counters.js';
 
 /**
- * What the sender is to the broker. `leaving`: a worker that has left with jobs it may still finish. `foreigner`: someone is registered under the
- * same routing id, and the sender's key may not serve what that one serves (rule 33).
+ * The sender's role. `leaving`: a worker that has left with jobs it may still finish. `foreigner`: another peer is registered under the same
+ * routing id, and the sender's key may not serve what that one serves (rule 33).
  */
 export type Standing = 'stranger' | 'worker' | 'scheduler' | 'leaving' | 'foreigner';
 
@@ -13,12 +13,12 @@ type Verdict =
   | 'accept'
   /** Count it, answer nothing. */
   | 'drop'
-  /** The same, for bad input, which has its own reason. */
+  /** The same for invalid input, which has its own reason. */
   | 'ignore'
   /** Count it, and say farewell once, so that the peer registers again. */
   | 'farewell';
 
-/** What everybody may send; rights to queues, topics and the broker itself are checked afterwards. */
+/** What any peer may send; rights to queues, topics and the broker itself are checked afterwards. */
 const OF_ANYBODY = {
   request: ['accept'],
   schedule: ['accept'],
@@ -27,13 +27,13 @@ const OF_ANYBODY = {
   disconnect: ['accept'],
 } as const;
 
-/** Registered or not, a peer may register, and anew. */
+/** Registered or not, a peer may register, even again. */
 const INFORM = {
   'inform-worker': ['accept', 'worker'],
   'inform-scheduler': ['accept', 'scheduler'],
 } as const;
 
-/** Rules 2, 4, 5, 6, 8, 18, 20 and 33. Whatever comes from anyone but a foreigner, except DISCONNECT and a farewell, is a sign of life (rule 6). */
+/** Rules 2, 4, 5, 6, 8, 18, 20 and 33. Every message from anyone but a foreigner, except DISCONNECT and a farewell, is a sign of life (rule 6). */
 export const LEGALITY: Legality<Standing, EmqpToBroker['kind'], Verdict> = {
   stranger: {
     ...INFORM,
@@ -83,7 +83,7 @@ export const LEGALITY: Legality<Standing, EmqpToBroker['kind'], Verdict> = {
   },
 };
 
-/** The reason under which a command that its sender may not use is counted. */
+/** The drop reason of a command that its sender may not use. */
 export const DROPPED_AS: Readonly<Record<Exclude<Standing, 'worker'>, EmqpMessageDrop>> = {
   stranger: 'unknown-peer',
   leaving: 'unknown-peer',
@@ -91,7 +91,7 @@ export const DROPPED_AS: Readonly<Record<Exclude<Standing, 'worker'>, EmqpMessag
   foreigner: 'not-allowed',
 };
 
-/** Moves that no command causes (rules 6, 16, 18, 27 and 33). */
+/** Transitions that no command causes (rules 6, 16, 18, 27 and 33). */
 export const MOVES = [
   [['worker', 'scheduler'], 'silent, gone, not allowed', 'stranger'],
   ['worker', 'unreachable, congested', 'leaving'],
@@ -100,7 +100,7 @@ export const MOVES = [
   ['leaving', 'silent, gone, no job left', 'stranger'],
 ] as const;
 
-/** Whether the broker serves, or has been told to stop and waits for its workers. */
+/** Whether the broker serves, or is stopping and waits for its workers. */
 type Phase = 'serving' | 'draining';
 
 const QUESTIONS = {

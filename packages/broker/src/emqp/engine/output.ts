@@ -1,4 +1,4 @@
-/** EventMQ broker: its sentences: heartbeats, farewells, acceptances, results, notes (rules 3, 7, 8, 9). */
+/** EventMQ broker: its messages: heartbeats, farewells, acceptances, results, notes (rules 3, 7, 8, 9). */
 import { emqpTime } from '@proj/frames/emqp';
 import type { Entropy } from '@proj/transport';
 import { RefusedPeers, StepOutput } from '@proj/transport/engine';
@@ -9,10 +9,10 @@ import type { EmqpBrokerEffect, EmqpBrokerNote, EmqpFromBroker, EmqpParty } from
 /** Rule 7: the two words for farewell. */
 const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const;
 
-/** Where every part of the engine puts its effects. */
+/** Collects the effects of every part of the engine. */
 export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
   readonly #entropy: Entropy;
-  /** For operators: peers of which something was dropped. */
+  /** For operators: peers with dropped messages. */
   readonly refused = new RefusedPeers();
   readonly #byes: (typeof BYES)[keyof typeof BYES];
 
@@ -36,13 +36,13 @@ export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
     this.send(party, { kind: 'heartbeat', id: this.newId(), time: emqpTime(this.#entropy.wallMicros()) });
   }
 
-  /** Rule 7: farewell, in the order that no peer misunderstands. */
+  /** Rule 7: farewell, in an order that no peer misunderstands. */
   bye(party: EmqpParty): void {
     this.counters.byesSent++;
     for (const word of this.#byes) this.send(party, { kind: 'bye', id: this.newId(), word });
   }
 
-  /** A message of this peer was dropped. */
+  /** A message from this peer was dropped. */
   dropMessage(reason: EmqpMessageDrop, { port, peer }: EmqpParty): void {
     this.counters.dropped[reason]++;
     this.refused.add(peer, reason);
@@ -62,7 +62,7 @@ export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, port, peer });
   }
 
-  /** The store could not write. */
+  /** The store failed to write. */
   storeFailed(error: string): void {
     this.note(`store ${error}`, { kind: 'note', code: 'store-failed', error });
   }

@@ -5,14 +5,14 @@ import { type OncePer, oncePerMinute } from '@proj/heartbeat';
 import type { Access, Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
 import { Rights } from '../../shared/rights.js';
 
-/** What the device is told. */
+/** The device's events. */
 export type EmqpPubSubEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: EmqpToPubSub }
   /** A PUBLISH from elsewhere in this process: rule 32. */
   | { readonly kind: 'handed-over'; readonly command: Pick<EmqpPublish, 'topic' | 'body'> }
   /** The socket dropped a message over its limits. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
-  /** The rules of access have changed: rule 34. */
+  /** The access rules have changed: rule 34. */
   | { readonly kind: 'access'; readonly access: Access }
   /** A prefix has got its first subscriber, or lost its last. */
   | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
@@ -21,7 +21,7 @@ export type EmqpPubSubEvent =
 /** Why a message was not published. */
 export type EmqpPubSubDrop = EmqpMalformedReason | RejectReason | 'not-allowed';
 
-/** Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence. */
+/** A note for the log. At most one per reason and peer per minute; the counters include every occurrence. */
 export interface EmqpPubSubNote {
   readonly kind: 'note';
   readonly code: 'message-dropped';
@@ -29,7 +29,7 @@ export interface EmqpPubSubNote {
   readonly peer: Peer;
 }
 
-/** What is to be done, or reported, after a step. */
+/** What to do or report after a step. */
 export type EmqpPubSubEffect =
   | { readonly kind: 'publish'; readonly command: EmqpPublished }
   | EmqpPubSubNote
@@ -46,13 +46,13 @@ export interface EmqpPubSubStats {
   readonly handedOver: number;
   /** Gauge: prefixes with subscribers. 0 without option `xpub`. */
   readonly subscriptions: number;
-  /** Notes withheld because the same was said within the minute. */
+  /** Notes withheld because the same note was sent within the minute. */
   readonly notesWithheld: number;
-  /** Messages dropped, by reason; reasons that have not come up are absent. */
+  /** Messages dropped, by reason; reasons that have not occurred are absent. */
   readonly dropped: Readonly<Partial<Record<EmqpPubSubDrop, number>>>;
 }
 
-/** The device as a deterministic machine: it keeps no messages, and never throws on anything a peer can cause. */
+/** The device as a deterministic state machine: keeps no messages, and never throws because of a peer. */
 export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffect> {
   readonly deadline = Infinity;
   readonly #rights = new Rights();

@@ -1,4 +1,4 @@
-/** EventMQ broker: everything it remembers between two steps, and the snapshot that users see. */
+/** EventMQ broker: its state between two steps, and the snapshot that users see. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
 import { Slack } from '../../shared/slack.js';
@@ -12,7 +12,7 @@ import { type Queue, Queues } from './jobs/queues.js';
 import { Repeats } from './guarantee/repeats.js';
 import { Assignments } from './peers/schedulers.js';
 
-/** Rules 19 and 20: after this time a worker's processes run, so its slots are known. */
+/** Rules 19 and 20: after this time a worker's processes are running, so its slots are known. */
 export const SETTLING_MS = 10_000;
 
 /** The tables that all policies share. */
@@ -25,7 +25,7 @@ export interface BrokerState {
   readonly bytes: Budget;
   /** Memory that kept requests hold beyond their bytes. */
   readonly slack: Slack;
-  /** How often each peer registers. */
+  /** How often each peer may register. */
   readonly registrations: Rates;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
@@ -42,7 +42,7 @@ export interface BrokerState {
   readonly keeper: Keeper;
   /** Rule 36. */
   readonly repeats: Repeats;
-  /** Rules 6 and 8: peers that are told nothing. */
+  /** Rules 6 and 8: peers that get nothing. */
   readonly silenced: Silenced;
 }
 

@@ -1,4 +1,4 @@
-/** Majordomo broker: what an operator sees of it, per service, worker and client. Costs time linear in what it lists, and nothing in between. */
+/** Majordomo broker: the operator's view, per service, worker and client. Costs time linear in what it lists, and nothing between calls. */
 import type {
   ClientSnapshot,
   EngineSnapshot,
@@ -12,8 +12,8 @@ import type { ClientEntry, Service, Worker } from './records.js';
 import type { BrokerState } from './state.js';
 
 /**
- * The snapshot at `now`. A service that exists in both versions apart is listed twice; the name of that in 0.1 ends in ` (0.1)`. Services that were served
- * and are away are listed behind the others.
+ * The snapshot at `now`. A service that exists in both versions separately is listed twice; the 0.1 name ends in ` (0.1)`. Formerly served
+ * services are listed last.
  */
 export function detailOf(
   state: BrokerState,

@@ -1,6 +1,6 @@
 /**
- * Majordomo broker: a request's way from acceptance to its end, answered or given up. Rules 2, 4, 14 and 17 to 22; `engine.ts` decides
- * which peer may say what.
+ * Majordomo broker: a request's path from acceptance to its end, answered or given up. Rules 2, 4, 14 and 17 to 22; `engine.ts` decides which
+ * peer may send what.
  */
 import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
@@ -91,7 +91,7 @@ export class Dispatcher {
     }
   }
 
-  /** Rules 2 and 22: FINAL ends the request, whatever becomes of the reply, and frees the worker. */
+  /** Rules 2 and 22: FINAL ends the request, whatever happens to the reply, and frees the worker. */
   final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
     let { outcome }: { outcome: string } = request.client;
     const body = worker.parts === undefined ? command.body : worker.parts.join(command.body, this.#settings);
@@ -136,7 +136,7 @@ export class Dispatcher {
     this.#place(request, 'front');
   }
 
-  /** A client is gone. Its running requests finish, but the replies are dropped: the id may return as another client. */
+  /** A client has gone. Its running requests finish, but the replies are dropped: the id may return as another client. */
   clientGone(peer: Peer, outcome: MdpLostClient = 'client-gone'): void {
     const client = this.#state.clients.find(peer.key);
     if (client === undefined) return;
@@ -209,7 +209,7 @@ export class Dispatcher {
     this.#state.holders.add(request.client.held, -request.cost);
   }
 
-  /** A worker, or a handler inside the broker, begins with the request. */
+  /** A worker, or a handler inside the broker, starts the request. */
   begun(request: Request): void {
     request.service.figures.dispatched(request, this.#out.now);
   }
@@ -240,14 +240,14 @@ export class Dispatcher {
     return bytes.isTight ? 'memory' : 'queue-full';
   }
 
-  /** Rule 18: takes the bytes from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
+  /** Rule 18: takes the bytes from the budget. Beyond a limit, clients with far more waiting give up their newest for it. */
   #makeRoom(peer: Peer, client: ClientEntry | undefined, service: Service | undefined, cost: number): boolean {
     const { bytes, holders } = this.#state;
     const waits = service?.canTake !== true;
     if (service?.queue.full !== true && bytes.take(cost, waits)) return true;
-    // What came back from workers is never refused, so there may be more than one too many.
+    // Requests that came back from workers are never refused, so there may be more than one too many.
     const lack = { places: service?.queue.excess ?? 0, bytes: cost - bytes.left(waits) };
-    // In a pool, where every call is a client, nobody has too many.
+    // In a pool every call is a client, so none has too many.
     const isPool = this.#settings.clientRequestsMax === 1;
     const anywhere = isPool ? [] : surplusOf(holders, (client?.held.amount ?? 0) + cost, hoardOf, costOf);
     const others = chooseDisplaced(lack, service?.queue.surplus(peer.key) ?? [], anywhere);
@@ -287,7 +287,7 @@ export class Dispatcher {
     this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
   }
 
-  /** Takes the job from the worker, with the partial replies: another worker begins anew. */
+  /** Removes the job from the worker, with its partial replies: another worker starts anew. */
   #unburden(worker: Worker): void {
     worker.request = undefined;
     if (worker.parts === undefined) return;

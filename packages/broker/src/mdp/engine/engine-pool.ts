@@ -1,6 +1,6 @@
 /**
- * 18/MDP and 7/MDP, a client application that is the broker: it hands out requests of its own. Towards workers it is a broker with
- * `bridge` whose clients are the calls; the rules of the calling side are those of docs/protocols/mdp.md, section "Pool".
+ * 18/MDP and 7/MDP, a client application that is the broker: it distributes its own requests. To workers it is a broker with `bridge` whose
+ * clients are the calls; the rules of the calling side are in docs/protocols/mdp.md, section "Pool".
  */
 import type { MdpClientReply } from '@proj/frames/mdp';
 import { HeapDeadline } from '@proj/heartbeat';
@@ -43,12 +43,12 @@ export const CALL_LEGALITY: CallLegality<CallEvent> = {
   },
 };
 
-/** The broker inside: calls have timeouts of their own, which are no longer than this. */
+/** The broker inside: calls have their own timeouts, which are no longer than this. */
 const NO_EXPIRY = { requestTtlMs: 86_400_000, busyTtlMs: 0, clientRequestsMax: 1 } as const;
 
 const LOW = 2 ** 32;
 
-/** A call of this process. To the broker's engine it is a client of its own, whose address is a number of 8 bytes. */
+/** A call of this process. To the broker's engine it is a separate client, whose address is an 8-byte number. */
 export class PoolCall {
   readonly id: number;
   readonly peer: Peer;
@@ -72,12 +72,12 @@ export class PoolCall {
   }
 }
 
-/** The key of a call's peer. Its first character is not latin1, so no routing id of a worker has the same key. */
+/** The key of a call's peer. Its first character is not Latin-1, so no worker's routing id has the same key. */
 function keyOf(id: number): string {
   return `\u2192${id}`;
 }
 
-/** The output of the broker inside. It notes some lost requests for the log; callers are told of every one. */
+/** The output of the broker inside. It notes some lost requests for the log; callers are informed of every one. */
 class PoolOutput extends Output {
   /** Since it was last emptied. */
   readonly lost: { readonly key: string; readonly reason: MdpRefusal | MdpRequestLoss }[] = [];
@@ -92,7 +92,7 @@ class PoolOutput extends Output {
   }
 }
 
-/** The Majordomo pool as a deterministic machine. It never throws on anything a peer can cause. */
+/** The Majordomo pool as a deterministic state machine. Never throws because of a peer. */
 export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
   readonly #lateMs: number;
   readonly #out: PoolOutput;
@@ -143,7 +143,7 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
     return this.#broker.stats();
   }
 
-  /** What an operator sees at `now`: all calls together are one client. */
+  /** The operator's view at `now`: all calls together are one client. */
   detail(now: number): EngineSnapshot {
     return this.#broker.detail(now, { id: 'this process', open: this.#calls.size, refused: { ...this.#failed } });
   }
@@ -182,7 +182,7 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
     }
   }
 
-  /** Rule 3: to the broker inside, the client is gone. */
+  /** Rule 3: to the broker inside, the client has gone. */
   #abandon(call: PoolCall | undefined, reason: 'expired' | 'aborted'): void {
     if (call !== undefined) this.#tell({ kind: 'own-abandoned', peer: call.peer, reason });
   }

@@ -1,5 +1,5 @@
 /**
- * 18/MDP 0.2, 7/MDP 0.1 and 8/MMI, the broker: who may say what, who is alive, what follows. Rules: docs/protocols/mdp.md, "Broker".
+ * 18/MDP 0.2, 7/MDP 0.1 and 8/MMI, the broker: which peer may send what, which are alive, what follows. Rules: docs/protocols/mdp.md, "Broker".
  *
  * | rules | where |
  * | --- | --- |
@@ -42,7 +42,7 @@ import { Output } from './output.js';
 import { framingOf, isMeant, type Request, type Service, Worker } from './records.js';
 import { type BrokerState, type MdpBrokerStats, newBrokerState, statsOf } from './state.js';
 
-/** The Majordomo broker as a deterministic machine. It never throws on anything a peer can cause. */
+/** The Majordomo broker as a deterministic state machine. Never throws because of a peer. */
 export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> {
   readonly #settings: MdpBrokerSettings;
   readonly #state: BrokerState;
@@ -52,7 +52,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #phase: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
-  /** `out`: where effects go; a pool has an output of its own. */
+  /** `out`: collects effects; a pool has its own. */
   constructor(settings: MdpBrokerSettings, out = new Output(settings)) {
     this.#settings = settings;
     this.#state = newBrokerState(settings);
@@ -82,12 +82,12 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     return statsOf(this.#state, this.#out.counters, this.#dispatcher.open);
   }
 
-  /** What an operator sees at `now`; the cost is linear in the services, workers and clients. `calls`: those of a pool, instead of clients. */
+  /** The operator's view at `now`; the cost is linear in the services, workers and clients. `calls`: those of a pool, instead of clients. */
   detail(now: number, calls?: ClientSnapshot): EngineSnapshot {
     return detailOf(this.#state, this.#out, this.#dispatcher.open, now, calls);
   }
 
-  /** The registered workers that are meant. */
+  /** The registered workers that the choice matches. */
   chosen(choice: MdpWorkerChoice): readonly Worker[] {
     return [...this.#state.workers.values()].filter((worker) => isMeant(worker, choice));
   }
@@ -146,7 +146,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     if (command.kind === 'client-request') {
       this.#onRequest(peer, command);
     } else if (command.kind === 'malformed' && command.side === 'client') {
-      // The same identity may be a worker as well; what it says as a client does not affect the worker.
+      // The same identity may also be a worker; what it sends as a client does not affect the worker.
       this.#out.dropMessage(command.reason, peer);
     } else {
       const worker = this.#state.workers.find(peer);
@@ -286,7 +286,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#dispatcher.recover(workers);
   }
 
-  /** Rules 7 and 15, for a stranger. */
+  /** Rules 7 and 15, for an unregistered peer. */
   #refuse(peer: Peer, framing: MdpFraming, reason: MdpMessageDrop): void {
     this.#out.dropMessage(reason, peer);
     this.#out.disconnect(peer, framing);
@@ -326,11 +326,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         if (reason === 'unreachable') this.#dispatcher.clientGone(peer);
         break;
       default:
-      // DISCONNECT: the worker is forgotten already.
+      // DISCONNECT: the worker has already been forgotten.
     }
   }
 
-  /** Rule 16, as the transport tells it: both roles of the identity end. */
+  /** Rule 16, as reported by the transport: both roles of the identity end. */
   #onPeerGone(peer: Peer): void {
     const worker = this.#state.workers.find(peer);
     if (worker !== undefined) this.#lose(worker, 'gone');
@@ -345,7 +345,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     if (this.#out.now >= this.#drainUntil) this.#finish();
   }
 
-  /** This process was too busy to listen, so silence meanwhile proves nothing about the peers (ADR 4). */
+  /** Our process was too busy to listen, so silence meanwhile proves nothing about the peers (ADR 4). */
   #beLate(lateMs: number): void {
     const { now } = this.#out;
     this.#state.workers.postponeExpiry(lateMs, now);
@@ -376,7 +376,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     }
   }
 
-  /** Rule 24: gives up what waits; running jobs may finish, and are resent if their worker is lost. */
+  /** Rule 24: gives up waiting requests; running jobs may finish, and are resent if their worker is lost. */
   #onDrain(): void {
     if (this.#phase !== 'serving') return;
     this.#phase = 'draining';

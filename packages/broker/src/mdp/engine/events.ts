@@ -1,4 +1,4 @@
-/** What the Majordomo engines are told and what they answer: the vocabulary between `engine.ts` and `broker.ts`, `engine-pool.ts` and `pool.ts`. */
+/** Events and effects of the Majordomo engines, shared by `engine.ts` and `broker.ts`, and by `engine-pool.ts` and `pool.ts`. */
 import type {
   MdpBody,
   MdpClientReply,
@@ -14,7 +14,7 @@ import type {
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { OwnServiceSpec } from './records.js';
 
-/** Everything a broker is told. The driver adds timer events. */
+/** A broker's events. The driver adds timer events. */
 export type MdpBrokerEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: MdpToBroker }
   /** The peer's connection ended. */
@@ -39,21 +39,21 @@ export type MdpBrokerEvent =
 /** Why nobody waits for a reply any more; the second and third, in a pool. */
 export type MdpLostClient = 'client-gone' | 'expired' | 'aborted';
 
-/** What the process itself tells the engine. */
+/** Events from the process itself. */
 export type MdpOwnEvent =
   /** Ends workers: rule 30. `isGraceful` lets them finish their jobs. */
   | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & MdpWorkerChoice)
-  /** A request of a pool's process, from a peer of its own invention. Access rules do not apply. */
+  /** A request of a pool's process, from an invented peer. Access rules do not apply. */
   | { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest }
   /** A pool's process no longer wants the reply. */
   | { readonly kind: 'own-abandoned'; readonly peer: Peer; readonly reason: MdpLostClient }
   | MdpOwnServiceEvent;
 
-/** What the process tells of services inside the broker: rule 29. Events of a run that has ended are ignored. */
+/** The process's events about services inside the broker: rule 29. Events of a run that has ended are ignored. */
 export type MdpOwnServiceEvent =
   /** Adds these services. None of their names is reserved or served inside the broker already. */
   | { readonly kind: 'serve'; readonly services: readonly OwnServiceSpec[] }
-  /** The service takes no more requests. */
+  /** The service accepts no more requests. */
   | { readonly kind: 'withdraw'; readonly service: number }
   /** A handler gave a partial reply. Only for 0.2 clients. */
   | { readonly kind: 'own-partial'; readonly run: number; readonly body: MdpBody }
@@ -109,14 +109,14 @@ export type MdpRequestLoss =
   | 'client-gone'
   /** `maxAttempts` workers were lost with it. */
   | 'attempts-exhausted'
-  /** Its worker was lost after the client had received a part of the reply. */
+  /** Its worker was lost after the client had received part of the reply. */
   | 'lost-after-partial'
   /** It made room for a request of a client with far less waiting. */
   | 'displaced'
   /** The broker closed first. */
   | 'drained';
 
-/** Why a reply, or a part of one, did not reach its client. */
+/** Why a reply, or part of one, did not reach its client. */
 export type MdpReplyLoss =
   /** The client is gone, or reads too slowly for its queue. */
   | 'reply-undeliverable'
@@ -146,8 +146,8 @@ export type MdpMessageDrop =
 export type MdpDropReason = MdpMessageDrop | MdpRefusal | MdpRequestLoss | MdpReplyLoss;
 
 /**
- * Something worth a log line. At most one per reason and peer per minute; the counters have every occurrence. `peer` is the sender of a
- * dropped message, or the client of a dropped request or reply.
+ * A note for the log. At most one per reason and peer per minute; the counters include every occurrence. `peer` is the sender of a dropped
+ * message, or the client of a dropped request or reply.
  */
 export type MdpBrokerNote =
   | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: MdpMessageDrop; readonly peer: Peer }
@@ -165,7 +165,7 @@ export type MdpBrokerNote =
       readonly peer: Peer;
       readonly service: string;
     }
-  /** Rule 23: a live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not fit. Once per worker. */
+  /** Rule 23: a live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not match. Once per worker. */
   | {
       readonly kind: 'note';
       readonly code: 'spacing-hint';
@@ -174,7 +174,7 @@ export type MdpBrokerNote =
       readonly silentMs: number;
       readonly expiryMs: number;
     }
-  /** This process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
+  /** Our process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker has registered. */
@@ -197,9 +197,9 @@ export interface MdpWorkerLostNotice {
 /** Effects of a broker. */
 export type MdpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: MdpFromBroker }
-  /** The engine no longer needs a long body that came in; a send already under way may. */
+  /** The engine no longer needs a long body that it received; a send already under way may. */
   | { readonly kind: 'release'; readonly body: MdpBody }
-  /** Starts a handler inside the broker; an event tells its end. The handler keeps the body. */
+  /** Starts a handler inside the broker; an event reports its end. The handler keeps the body. */
   | {
       readonly kind: 'run';
       readonly run: number;
@@ -209,7 +209,7 @@ export type MdpBrokerEffect =
       readonly version: MdpVersion;
       readonly body: MdpBody;
     }
-  /** Nobody waits for this handler any more: its client is gone, or the broker is closing. */
+  /** Nobody waits for this handler any more: its client has gone, or the broker is closing. */
   | { readonly kind: 'cancel'; readonly run: number; readonly reason: 'client-gone' | 'drained' }
   | MdpWorkerReadyNotice
   | MdpWorkerLostNotice
@@ -217,16 +217,16 @@ export type MdpBrokerEffect =
   /** Nothing more will be sent; further events are ignored. */
   | { readonly kind: 'drained' };
 
-/** Everything a pool is told. The driver adds timer events. */
+/** A pool's events. The driver adds timer events. */
 export type MdpPoolEvent =
   | Exclude<MdpBrokerEvent, MdpOwnEvent>
-  /** A call of the process. Ids are never reused, not even by a pool that is restarted. */
+  /** A call of the process. Ids are never reused, not even by a restarted pool. */
   | {
       readonly kind: 'request';
       readonly id: number;
       readonly service: string;
       readonly body: MdpBody;
-      /** Of silence: each partial reply starts the time again. */
+      /** Of silence: each partial reply restarts it. */
       readonly timeoutMs: number;
     }
   /** The process no longer wants the reply. */

@@ -137,7 +137,7 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
   check(found === waiting.size, 'a client finds all its waiting requests');
 }
 
-/** Number of waiting requests that a client finds. */
+/** Number of waiting requests that a client lists. */
 function waitingOf(client: ClientEntry, waiting: Set<Request>): number {
   let found = 0;
   let cost = 0;

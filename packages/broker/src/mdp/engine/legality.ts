@@ -1,8 +1,8 @@
-/** Majordomo broker: which command of a worker is legal when (rules 7, 9, 10 and 15). */
+/** Majordomo broker: which worker command is legal in which state (rules 7, 9, 10 and 15). */
 import type { MdpClientRequest, MdpToBroker } from '@proj/frames/mdp';
 import type { Legality } from '@proj/transport/engine';
 
-/** What the sender of a worker command is to the broker. */
+/** The role of the sender of a worker command. */
 type Standing = 'stranger' | 'idle' | 'busy';
 
 type Verdict =
@@ -49,7 +49,7 @@ export const LEGALITY: Legality<Standing, WorkerCommand['kind'], Verdict> = {
   },
 };
 
-/** What moves a worker without a command from it: a request sent to it, and its loss (rule 14). */
+/** Transitions without a command from the worker: a request sent to it, and its loss (rule 14). */
 export const MOVES = [
   ['idle', 'request sent', 'busy'],
   [['idle', 'busy'], 'lost', 'stranger'],

@@ -16,7 +16,7 @@ import type {
 
 /** Shorter frames are not worth an effect. */
 const LONG_BYTES = 2 ** 14;
-/** Identities remembered for rule 8; while this many are within their interval, further ones get no DISCONNECT. */
+/** Identities remembered for rule 8; while this many are within their interval, others get no DISCONNECT. */
 const DISCONNECT_MEMORY = 65_536;
 
 /** Running totals since construction. */
@@ -89,10 +89,10 @@ function newCounters() {
   };
 }
 
-/** Where every part of the engine puts its effects. */
+/** Collects the effects of every part of the engine. */
 export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
-  /** For operators: of whom something was dropped. */
+  /** For operators: peers with dropped messages. */
   readonly refused = new RefusedPeers();
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
@@ -139,7 +139,7 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, peer, service });
   }
 
-  /** A reply, or a part of one, did not reach the client. */
+  /** A reply, or part of one, did not reach the client. */
   dropReply(reason: MdpReplyLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, peer, service });

@@ -1,13 +1,10 @@
-/**
- * Majordomo broker, rules 2 and 22: what a worker has answered while the rest is still to come. With `bridge`, the PARTIALs of a 0.2
- * worker become one REPLY of 0.1.
- */
+/** Majordomo broker, rules 2 and 22: a worker's replies so far. With `bridge`, the PARTIALs of a 0.2 worker become one REPLY of 0.1. */
 import { compactAll, totalBytes } from '@proj/frames';
 import type { MdpBody } from '@proj/frames/mdp';
 import type { Budget } from '../../shared/budget.js';
 import { frameCost } from '../../shared/cost.js';
 
-/** Limits of a message, which the joined reply must keep as well. */
+/** Limits of a message, which also apply to the joined reply. */
 interface MessageLimits {
   readonly maxMessageFrames: number;
   readonly maxMessageBytes: number;
@@ -17,7 +14,7 @@ interface MessageLimits {
 export class PartialReplies {
   /** True once the client has received one; `frames` stays empty then. */
   forwarded = false;
-  /** Bodies that are kept because the client can take only one REPLY. */
+  /** Bodies kept because the client can take only one REPLY. */
   readonly frames: Uint8Array[] = [];
   bytes = 0;
   /** Bytes taken from the budget for them. */

@@ -1,4 +1,4 @@
-/** Majordomo broker: what it knows of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
+/** Majordomo broker: the records of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
 import { compactAll } from '@proj/frames';
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
@@ -15,7 +15,7 @@ import { WorkerEntry } from '../../shared/worker-table.js';
 import type { MdpLostClient, MdpWorkerChoice } from './events.js';
 import type { PartialReplies } from './partials.js';
 
-/** Spare requests that are kept: more than usually end in a row before others begin. Each occupies some 100 bytes. */
+/** Spare requests to keep: more than usually end in a row before others begin. Each takes about 100 bytes. */
 const SPARE_MAX = 1024;
 
 const NOTHING: MdpBody = [];
@@ -24,7 +24,7 @@ const V01: MdpFraming = { version: '0.1', leadingEmpty: false };
 const V02: MdpFraming = { version: '0.2', leadingEmpty: false };
 const V02_BEHIND_EMPTY: MdpFraming = { version: '0.2', leadingEmpty: true };
 
-/** The framing of a command as a shared value: what is kept of a peer in order to answer it in its own framing. */
+/** The framing of a command as a shared value: what is kept of a peer in order to answer in its own framing. */
 export function framingOf(command: MdpFraming): MdpFraming {
   if (command.version === '0.1') return V01;
   return command.leadingEmpty === true ? V02_BEHIND_EMPTY : V02;
@@ -38,7 +38,7 @@ export class ClientEntry extends ClientRecord {
   readonly waiting = new RemovableQueue<ClientQueue<Request>>();
   /** What its waiting requests cost. */
   readonly held = new Holding<ClientEntry>(this);
-  /** What becomes of its requests when their workers have finished them. */
+  /** What happens to its requests when their workers have finished them. */
   outcome: 'ok' | MdpLostClient = 'ok';
   /** Its requests that handlers inside the broker work on; `undefined` until there is one. */
   runs: Set<Run> | undefined;
@@ -50,8 +50,8 @@ export class WaitDeadline extends Deadline<Request> {
 }
 
 /**
- * An accepted request until it is answered or given up: it waits in its service's queue or runs at one worker. It is its own slot in the
- * queue and has no list of its own, since waiting requests are far away in memory, and whatever they point to as well.
+ * An accepted request until it is answered or given up: it waits in its service's queue or runs at one worker. It is its own slot in the queue
+ * and has no list of its own, because waiting requests are far away in memory, and so is whatever they point to.
  */
 export class Request extends QueueSlot<Request> implements Timed {
   client: ClientEntry;
@@ -64,7 +64,7 @@ export class Request extends QueueSlot<Request> implements Timed {
   cost = 0;
   /** Memory held beyond its body while it waits. */
   slack = 0;
-  /** Workers it was given to, the present one included. */
+  /** Number of workers it was given to, including the current one. */
   attempts = 0;
   /** When it began to wait, or was given to its worker. */
   sinceSpan = 0;
@@ -84,12 +84,12 @@ export class Request extends QueueSlot<Request> implements Timed {
     return this.content instanceof Uint8Array ? [this.content] : this.content;
   }
 
-  /** Replaces the body by a copy, since a handler may keep and change the original. */
+  /** Replaces the body with a copy, because a handler may keep and change the original. */
   copy(): void {
     this.content = contentOf(this.body.map((frame) => new Uint8Array(frame)));
   }
 
-  /** It begins to wait, in memory of its own if no slack is left. */
+  /** It begins to wait, in its own memory if no slack is left. */
   settle(slack: Slack): void {
     const { body } = this;
     const taken = slack.take(body);
@@ -97,7 +97,7 @@ export class Request extends QueueSlot<Request> implements Timed {
     else this.slack = taken;
   }
 
-  /** It waits no longer. */
+  /** It no longer waits. */
   leave(slack: Slack): void {
     slack.give(this.slack);
     this.slack = 0;
@@ -105,8 +105,8 @@ export class Request extends QueueSlot<Request> implements Timed {
 }
 
 /**
- * Creates requests, and reuses their objects when they are closed: among very many waiting requests an object outlives the young
- * generation of the heap, and copying it out costs more than everything else that is done with it.
+ * Creates requests, and reuses their objects once closed: with very many waiting requests, an object outlives the young generation of the heap,
+ * and copying it out costs more than everything else done with it.
  */
 export class RequestPool {
   readonly #spare: Request[] = [];
@@ -169,7 +169,7 @@ export class Service {
   workers = 0;
   /** Rule 29: the service of this name inside the broker. */
   own: OwnService | undefined;
-  /** For operators; they go on when a service that was served comes back. */
+  /** For operators; they continue when a formerly served service comes back. */
   readonly figures: ServiceMeter;
   /** It has, or had, workers. */
   wasServed = false;
@@ -192,7 +192,7 @@ export class Service {
     this.figures = figures;
   }
 
-  /** Its name for operators: that of 0.1 apart ends in ` (0.1)`. */
+  /** Its name for operators: a separate 0.1 service ends in ` (0.1)`. */
   get label(): string {
     return labelOf(this.version, this.name);
   }
@@ -213,7 +213,7 @@ export interface OwnServiceSpec {
   /** Its number, never reused. */
   readonly id: number;
   readonly name: string;
-  /** The versions in which it can be asked for. `bridge` joins them. */
+  /** The versions in which it can be called. `bridge` joins them. */
   readonly versions: readonly MdpVersion[];
   /** Handlers that may run at a time, over all versions. */
   readonly concurrency: number;
@@ -232,7 +232,7 @@ export class OwnService {
   /** The services whose requests it takes in turn: one per version, or the one that `bridge` has joined. */
   readonly homes: readonly Service[];
   running = 0;
-  /** True once it takes no more requests. */
+  /** True once it accepts no more requests. */
   withdrawn = false;
   #turn = 0;
 
@@ -278,7 +278,10 @@ export class Run {
   }
 }
 
-/** True if an operator means this worker: by its service, named as in figures (`echo`, or `echo (0.1)`), or by its routing id, as text or in hex. */
+/**
+ * True if an operator's choice matches this worker: by its service, named as in figures (`echo`, or `echo (0.1)`), or by its routing id, as text
+ * or in hex.
+ */
 export function isMeant({ peer, service }: Worker, choice: MdpWorkerChoice): boolean {
   return 'service' in choice ? service.label === choice.service : isNamed(peer, choice.worker);
 }

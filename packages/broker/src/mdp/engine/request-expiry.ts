@@ -1,9 +1,9 @@
 /**
- * Majordomo broker, rule 17: how long requests wait. One limit holds while their service has no worker, another one (or none) while all
- * its workers are busy; a change between the two starts the time again.
+ * Majordomo broker, rule 17: how long requests wait. One limit applies while their service has no worker, another (or none) while all its
+ * workers are busy; a change between the two restarts the time.
  *
- * A change affects every waiting request of the service, yet costs O(1): requests that waited before it share the service's deadline, and
- * later ones have their own. The number of the situation tells them apart.
+ * A change affects every waiting request of the service, yet costs O(1): requests that waited before it share the service's deadline, and later
+ * ones have their own. The number of the situation distinguishes them.
  */
 import { type Deadline, DeadlineList } from '@proj/heartbeat';
 import { type Request, type Service, WaitDeadline } from './records.js';

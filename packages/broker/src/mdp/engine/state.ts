@@ -1,4 +1,4 @@
-/** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `management/own-services.ts` change it. */
+/** Majordomo broker: its state, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `management/own-services.ts` change it. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { ServiceMeter } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
@@ -30,10 +30,10 @@ export interface BrokerState {
   /** Which clients hold most of them with waiting requests. */
   readonly holders: HolderClasses<ClientEntry>;
   readonly expiry: RequestExpiry;
-  /** Rule 26: cached answers of MMI. */
+  /** Rule 26: cached MMI answers. */
   readonly listings: Listings<Uint8Array[]>;
   readonly own: OwnServices;
-  /** How often each peer registers. */
+  /** How often each peer may register. */
   readonly registrations: Rates;
 }
 
@@ -54,19 +54,19 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
   };
 }
 
-/** Services that were served whose figures are kept while they are away: a kilobyte each. */
+/** Formerly served services whose figures are kept: a kilobyte each. */
 const ABSENT_MAX = 1000;
 
 /**
- * All services, by version and name. With `bridge` both versions share them. Served names and names that are only asked for have a bound
- * each, so that no client can keep workers out.
+ * All services, by version and name. With `bridge` both versions share them. Served names and names that are only asked for have separate
+ * limits, so that no client can keep workers out.
  */
 export class Services {
   readonly #byVersion: Readonly<Record<MdpVersion, Map<string, Service>>>;
   readonly #bridge: boolean;
   readonly #names: Names;
   readonly #queueMax: number;
-  /** For operators: figures of services that were served and have neither workers nor requests, by label, the oldest first. */
+  /** For operators: figures of formerly served services with neither workers nor requests, by label, oldest first. */
   readonly absent = new Map<string, ServiceMeter>();
 
   constructor(options: { readonly bridge: boolean; readonly servicesMax: number; readonly requestQueueMax: number }) {
@@ -129,13 +129,13 @@ export class Services {
     return service;
   }
 
-  /** The figures of a service that exists, or did. */
+  /** The figures of a current or former service. */
   figuresOf(version: MdpVersion, name: string): ServiceMeter | undefined {
     const service = this.find(version, name);
     return service === undefined ? this.absent.get(labelOf(this.#bridge ? 'both' : version, name)) : service.figures;
   }
 
-  /** Forgets a service without workers and waiting requests. Returns false if it has some or is forgotten already. */
+  /** Forgets a service without workers and waiting requests. Returns false if it has some or is already forgotten. */
   tidy(service: Service): boolean {
     if (service.workers > 0 || service.queue.size > 0) return false;
     const version = service.version === 'both' ? '0.2' : service.version;
@@ -211,7 +211,7 @@ export class OwnServices {
   }
 }
 
-/** One service at this moment. */
+/** The current state of a service. */
 export interface MdpServiceStats {
   readonly name: string;
   /** `both` if `bridge` joins the versions. */
@@ -223,7 +223,7 @@ export interface MdpServiceStats {
   readonly waiting: number;
 }
 
-/** A snapshot: plain data that does not change afterwards. */
+/** A snapshot: plain immutable data. */
 export interface MdpBrokerStats {
   readonly counters: Readonly<MdpBrokerCounters>;
   readonly services: readonly MdpServiceStats[];

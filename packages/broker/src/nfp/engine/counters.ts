@@ -1,4 +1,4 @@
-/** NFP broker: what it counts. Every drop of docs/protocols/nfp.md, section "Bad input", has its reason here. */
+/** NFP broker: its counters. Every drop of docs/protocols/nfp.md, section "Bad input", has its reason here. */
 import type { NfpAnswer, NfpCall, NfpMalformedReason } from '@proj/frames/nfp';
 import type { RejectReason } from '@proj/transport';
 
@@ -15,7 +15,7 @@ const MESSAGE_DROPS = {
   'too-many-frames': 0,
   'too-large': 0,
   'no-frames': 0,
-  /** Also a refusal: a JSON array that is broken or holds anything but names. */
+  /** Also a refusal: a JSON array that is invalid or contains anything but names. */
   target: 0,
   /** A worker command from a peer that is not registered. */
   'unknown-worker': 0,
@@ -27,7 +27,7 @@ const MESSAGE_DROPS = {
   'services-limit': 0,
   'workers-limit': 0,
   'registrations-limit': 0,
-  /** OPEN whose body is not JSON; it is answered all the same. */
+  /** OPEN whose body is not JSON; it is answered anyway. */
   'open-body': 0,
   /** A request for files outside the folder; it is answered as if they were missing. */
   'fss-escape': 0,
@@ -35,17 +35,17 @@ const MESSAGE_DROPS = {
   'put-unserved': 0,
 } satisfies Record<NfpMalformedReason | RejectReason, 0> & Record<string, 0>;
 
-/** Why a call was answered with 400, or with 500 where asking again may help. */
+/** Why a call was answered with 400, or with 500 if a retry may help. */
 const REFUSALS = {
   target: 0,
   'not-allowed': 0,
-  /** The target means no live worker of the service. */
+  /** The target matches no live worker of the service. */
   'no-worker': 0,
   /** Another job with that uuid is waiting. */
   duplicate: 0,
   /** Too many POSTs wait, or too many bytes. */
   'queue-full': 0,
-  /** No worker came for `requestTtlMs`; 408 where others of the target did. */
+  /** No worker came for `requestTtlMs`; 408 if others of the target did. */
   expired: 0,
   /** Its worker was lost, and no other could take over; 408 for one of several workers. */
   'worker-lost': 0,
@@ -53,7 +53,7 @@ const REFUSALS = {
   task: 0,
   /** `managementCommands` is off, and the call did not come to the management endpoint. */
   management: 0,
-  /** The management endpoint serves management alone. */
+  /** The management endpoint serves only management. */
   'not-management': 0,
   /** Too many file requests are open; 500. */
   'files-busy': 0,
@@ -63,11 +63,11 @@ const REFUSALS = {
   drained: 0,
 };
 
-/** Why an answer of a worker did not reach a client. */
+/** Why a worker's answer did not reach a client. */
 const ANSWER_LOSSES = {
   /** It names no client, and the broker does not know who asked. */
   'no-owner': 0,
-  /** The client is gone, or reads too slowly. */
+  /** The client has gone, or reads too slowly. */
   unroutable: 0,
   /** It is about a job that another worker has by now. */
   superseded: 0,
@@ -76,10 +76,10 @@ const ANSWER_LOSSES = {
 /** Why a message was dropped. */
 export type NfpMessageDrop = keyof typeof MESSAGE_DROPS;
 
-/** Why a call was answered with 400, or with 500 where asking again may help. */
+/** Why a call was answered with 400, or with 500 if a retry may help. */
 export type NfpRefusal = keyof typeof REFUSALS;
 
-/** Why an answer of a worker did not reach a client. */
+/** Why a worker's answer did not reach a client. */
 export type NfpAnswerLoss = keyof typeof ANSWER_LOSSES;
 
 /** Why something was dropped or refused: the labels of the drop counters. */
@@ -97,9 +97,9 @@ export interface NfpBrokerCounters {
   redispatches: number;
   /** POSTs that had to wait for a service or a worker. */
   queued: number;
-  /** Answers of workers passed on to clients, by command. */
+  /** Workers' answers forwarded to clients, by command. */
   readonly answers: Record<NfpAnswer, number>;
-  /** Rule 24: unasked messages withheld from clients that take one answer to each call. */
+  /** Rule 24: unrequested messages withheld from clients that take one answer to each call. */
   withheld: number;
   /** The broker's own EVENTs about lost workers and their jobs. */
   ownEvents: number;
@@ -107,13 +107,13 @@ export interface NfpBrokerCounters {
   eventsPublished: number;
   workersReady: number;
   workersLost: number;
-  /** READYs of workers that are registered for that service already. */
+  /** READYs of workers that are already registered for that service. */
   repeatedReadies: number;
   keepalivesSent: number;
   disconnectsSent: number;
   /** DISCONNECTs withheld by rule 8. */
   disconnectsWithheld: number;
-  /** Notes withheld because the same was said within the minute. */
+  /** Notes withheld because the same note was sent within the minute. */
   notesWithheld: number;
   /** Everything dropped or refused, by reason. */
   readonly dropped: Record<NfpDropReason, number>;
@@ -142,7 +142,7 @@ export function newCounters(): NfpBrokerCounters {
   };
 }
 
-/** A copy that no longer changes. */
+/** An immutable copy. */
 export function copyCounters(counters: NfpBrokerCounters): NfpBrokerCounters {
   const { calls, answers, dropped } = counters;
   return { ...counters, calls: { ...calls }, answers: { ...answers }, dropped: { ...dropped } };

@@ -1,4 +1,4 @@
-/** NFP broker: what an operator sees of it, per service, worker and client. Costs time linear in what it lists and in waiting jobs. */
+/** NFP broker: the operator's view, per service, worker and client. Costs time linear in what it lists and in waiting jobs. */
 import type {
   ClientSnapshot,
   EngineSnapshot,
@@ -20,7 +20,7 @@ interface Wait {
 
 /**
  * The snapshot at `now`. A job for several workers counts as one request, and runs and ends once at each of them. It runs until its worker has
- * told the result, or is no longer followed.
+ * sent the result, or is no longer followed.
  */
 export function detailOf(state: BrokerState, counters: NfpBrokerCounters, now: number): EngineSnapshot {
   const { calls, answers, dropped, ...totals } = counters;
@@ -61,7 +61,7 @@ function add<Key>(waits: Map<Key, Wait>, key: Key, count: number, oldestMs: numb
   wait.oldestMs = Math.max(wait.oldestMs, oldestMs);
 }
 
-/** Services with workers or jobs; also those whose workers are gone for the moment, with what they did. */
+/** Services with workers or jobs; also those whose workers have gone for the moment, with their figures. */
 function servicesOf({ figures, services }: BrokerState, waits: ReadonlyMap<Meter, Wait>): ServiceSnapshot[] {
   const all: ServiceSnapshot[] = [];
   for (const [name, meter] of figures.entries()) {

@@ -44,10 +44,10 @@ import { Registration } from './peers/registration.js';
 import { type BrokerState, newBrokerState, type NfpBrokerStats, statsOf } from './state.js';
 import { Waiting } from './jobs/waiting.js';
 
-/** Rule 16: what a registered worker may get wrong and stay, since a newer release may know more commands than we do. */
+/** Rule 16: errors for which a registered worker may stay, because a newer release may know more commands than we do. */
 const UNKNOWN: ReadonlySet<NfpMalformedReason> = new Set(['command', 'status']);
 
-/** Rule 16: what a client is told is wrong with its message. */
+/** Rule 16: how a client's invalid message is explained to it. */
 const COMPLAINTS: Readonly<Record<NfpMalformedReason, string>> = {
   header: 'the header is unknown',
   command: 'Unsupported client command',
@@ -60,7 +60,7 @@ const COMPLAINTS: Readonly<Record<NfpMalformedReason, string>> = {
   status: 'the status is not three digits',
 };
 
-/** The NFP broker as a deterministic machine. It never throws on anything a peer can cause. */
+/** The NFP broker as a deterministic state machine. Never throws because of a peer. */
 export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> {
   readonly #settings: NfpBrokerSettings;
   readonly #state: BrokerState;
@@ -120,19 +120,19 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     return this.#out.effects;
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  /** Current sizes and totals so far; the cost is linear in the number of services. */
   stats(): NfpBrokerStats {
     return statsOf(this.#state, this.#out.counters);
   }
 
-  /** The workers that an operator means. */
+  /** The workers that an operator's choice matches. */
   chosen(choice: NfpWorkerChoice): Worker[] {
     return [...this.#state.workers.values()].filter(({ peer, service }) =>
       'service' in choice ? service.name === choice.service : isNamed(peer, choice.worker),
     );
   }
 
-  /** What an operator sees at `now`. */
+  /** The operator's view at `now`. */
   detail(now: number): EngineSnapshot {
     return detailOf(this.#state, this.#out.counters, now);
   }
@@ -224,7 +224,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     return client.peer;
   }
 
-  /** Rule 18: management is served to anybody who reaches this endpoint, and nothing else is. */
+  /** Rule 18: this endpoint serves management to every peer that reaches it, and nothing else. */
   #onManagement(peer: Peer, command: NfpToBroker): void {
     switch (command.kind) {
       case 'client-call':
@@ -326,7 +326,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     if (verdict === 'expel') this.#registration.dismiss([worker], 'invalid');
   }
 
-  /** Rule 7: a worker is lost by it; of a client only its answer is. OPEN and DISCONNECT have nobody left to reach. */
+  /** Rule 7: for a worker this is a loss; for a client only the answer is lost. OPEN and DISCONNECT have nobody left to reach. */
   #onUndeliverable({ peer, command, reason }: NfpBrokerEvent & { kind: 'undeliverable' }): void {
     if (command.kind === 'client-answer') {
       this.#out.dropAnswer('unroutable', peer, command.service);

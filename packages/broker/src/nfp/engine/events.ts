@@ -1,10 +1,10 @@
-/** NFP broker: the events its engine takes and the effects it returns: the vocabulary between `engine.ts` and `broker.ts`. */
+/** NFP broker: the engine's events and effects, shared by `engine.ts` and `broker.ts`. */
 import type { NfpFromBroker, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpInventory } from './management/inventory.js';
 
-/** What the engine is told. Timer events come from the driver. */
+/** The engine's events. Timer events come from the driver. */
 export type NfpBrokerEvent =
   /** The first event: the broker has started to listen (rule 12). */
   | { readonly kind: 'started' }
@@ -12,7 +12,7 @@ export type NfpBrokerEvent =
       readonly kind: 'message';
       readonly peer: Peer;
       readonly command: NfpToBroker;
-      /** Set when it came to the management endpoint; no peer of another endpoint has the same key. */
+      /** Set if it came to the management endpoint; no peer of another endpoint has the same key. */
       readonly at?: 'management';
     }
   /** The peer's connection ended. */
@@ -30,19 +30,19 @@ export type NfpBrokerEvent =
   | { readonly kind: 'file-answer'; readonly id: number; readonly outcome: NfpFileOutcome }
   /** The inventory has changed. */
   | { readonly kind: 'inventory'; readonly inventory: NfpInventory }
-  /** The process has run short of memory, or no longer is: rule 11. */
+  /** The process has become short of memory, or no longer is: rule 11. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
-  /** The rules of access have changed: rule 23. */
+  /** The access rules have changed: rule 23. */
   | { readonly kind: 'access'; readonly access: Access }
   /** An operator ends these workers, at once or when their jobs have ended: rule 25. */
   | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & NfpWorkerChoice)
   /** Close in order: rule 14. */
   | { readonly kind: 'drain' };
 
-/** Workers that an operator means: one by its routing id, as text or in hex, or all of a service. */
+/** An operator's choice of workers: one by its routing id, as text or in hex, or all of a service. */
 export type NfpWorkerChoice = { readonly worker: string } | { readonly service: string };
 
-/** A question about the served folder. Urls begin with `nf://` and are not checked any further. */
+/** A question about the served folder. Urls begin with `nf://` and are not checked further. */
 export type NfpFileRequest =
   | { readonly task: 'list_files' | 'file_details' | 'walk'; readonly url: string }
   /** Both in whole bytes, the size at least 1. */
@@ -77,7 +77,7 @@ export type NfpWorkerLoss =
   | 'unexpected'
   /** A management command or an operator dismissed it. */
   | 'dismissed'
-  /** The rules of access no longer let it serve. */
+  /** The access rules no longer let it serve. */
   | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
@@ -85,8 +85,8 @@ export type NfpWorkerLoss =
 export type { NfpDropReason } from './counters.js';
 
 /**
- * Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence.
- * `peer` is the sender of a dropped message, or the client of a refused call or dropped answer.
+ * A note for the log. At most one per reason and peer per minute; the counters include every occurrence. `peer` is the sender of a dropped
+ * message, or the client of a refused call or dropped answer.
  */
 export type NfpBrokerNote =
   | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: NfpMessageDrop; readonly peer: Peer }
@@ -104,7 +104,7 @@ export type NfpBrokerNote =
       readonly peer: Peer;
       readonly service: string;
     }
-  /** This process was too busy for longer than a keepalive interval; expiry is postponed by as much. */
+  /** Our process was too busy for longer than a keepalive interval; expiry is postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker has registered. */
@@ -122,14 +122,14 @@ export interface NfpWorkerLostNotice {
   readonly reason: NfpWorkerLoss;
 }
 
-/** A management command was obeyed. `restart` has dismissed all workers; for `shutdown` the broker has yet to drain. */
+/** A management command was executed. `restart` has dismissed all workers; for `shutdown` the broker has yet to drain. */
 export interface NfpManagementNotice {
   readonly kind: 'management';
   readonly task: 'restart' | 'shutdown' | 'disconnect';
   readonly peer: Peer;
 }
 
-/** What is to be done, or reported, after a step. */
+/** What to do or report after a step. */
 export type NfpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: NfpFromBroker }
   | NfpWorkerReadyNotice

@@ -3,9 +3,9 @@ import { RefusedPeers, ServiceMeter, setSince } from '@proj/transport/engine';
 import { EVERY_SERVICE } from './management/names.js';
 import type { Job, Part } from './records.js';
 
-/** Services without workers whose figures are kept: their workers may come back. */
+/** Services without workers whose figures are kept, because their workers may return. */
 const ABSENT_MAX = 1000;
-/** Meters looked at for one to forget. */
+/** Meters checked to find one to forget. */
 const TRIES = 4;
 
 /** Figures of one service. */
@@ -25,12 +25,12 @@ export class Meter extends ServiceMeter {
   }
 }
 
-/** How a job ended at a worker: the broker's reasons of `dropped` besides. */
+/** How a job ended at a worker, besides the broker's reasons of `dropped`. */
 export type Outcome = 'ok' | 'failed' | 'job-unknown' | 'cancelled' | 'forgotten' | 'drained';
 
 /** The figures of all services, and of refused peers. */
 export class Figures {
-  /** Of the current step. */
+  /** Time of the current step. */
   now = 0;
   readonly refused = new RefusedPeers();
   readonly #meters = new Map<string, Meter>();
@@ -49,7 +49,7 @@ export class Figures {
     return meter;
   }
 
-  /** The service is forgotten. Figures of one that was served are kept for a while. */
+  /** The service is forgotten. The figures of a formerly served one are kept for a while. */
   rest(name: string, meter: Meter): void {
     meter.isOpen = false;
     this.#open--;
@@ -114,7 +114,7 @@ export class Figures {
     return meter;
   }
 
-  /** Forgets one of the oldest that has neither workers nor jobs; those that have go to the back. */
+  /** Forgets one of the oldest with neither workers nor jobs; those that have some move to the back. */
   #trim(): void {
     let tries = TRIES;
     if (this.#meters.size - this.#open <= ABSENT_MAX) return;

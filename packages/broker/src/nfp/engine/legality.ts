@@ -1,4 +1,4 @@
-/** NFP broker: what each command leads to. One table for workers, one for the calls of clients, one for a job at one of its workers. */
+/** NFP broker: what each command means. One table for workers, one for clients' calls, one for a job at one of its workers. */
 import type { NfpCall, NfpClientCall, NfpClientOpen, NfpMalformed, NfpToBroker } from '@proj/frames/nfp';
 import type { Legality } from '@proj/transport/engine';
 import type { PartState } from './records.js';
@@ -6,7 +6,7 @@ import type { PartState } from './records.js';
 /** Commands of workers that the decoder understood. */
 export type WorkerCommand = Exclude<NfpToBroker, NfpClientCall | NfpClientOpen | NfpMalformed>;
 
-/** What the sender of a worker command is to the broker. `away`: registered, but its connection has ended. */
+/** The role of the sender of a worker command. `away`: registered, but its connection has ended. */
 type Standing = 'stranger' | 'away' | 'registered';
 
 /** `ready-elsewhere`: READY for another service. `unknown`: an unknown command or status. `malformed`: any other fault. */
@@ -18,12 +18,12 @@ type WorkerVerdict =
   | 'drop'
   /** Count it, answer DISCONNECT. */
   | 'refuse'
-  /** The registration goes on with this connection; then as registered. */
+  /** The registration continues with this connection; then as registered. */
   | 'resume'
   /** DISCONNECT, and the registration ends. */
   | 'expel';
 
-/** Rules 3, 4, 7, 8 and 16. Anything that is accepted from a registered worker, except DISCONNECT, is a sign of life (rule 6). */
+/** Rules 3, 4, 7, 8 and 16. Everything accepted from a registered worker, except DISCONNECT, is a sign of life (rule 6). */
 export const WORKERS: Legality<Standing, WorkerEvent, WorkerVerdict> = {
   stranger: {
     'worker-open': ['accept'],
@@ -60,14 +60,14 @@ export const WORKERS: Legality<Standing, WorkerEvent, WorkerVerdict> = {
   },
 };
 
-/** Moves of a worker that none of its commands causes (rules 5, 7, 13 and 18). */
+/** Transitions of a worker that none of its commands causes (rules 5, 7, 13 and 18). */
 export const WORKER_MOVES = [
   ['registered', 'connection ended, unreachable, dismissed', 'away'],
   ['registered', 'silent, congested, not allowed', 'stranger'],
   ['away', 'silent', 'stranger'],
 ] as const;
 
-/** What the broker knows of the job that a call names. `waiting`: for a first worker of its service. `dispatched`: anything else it remembers. */
+/** The state of the job that a call names. `waiting`: for a first worker of its service. `dispatched`: anything else that is remembered. */
 export type JobState = 'unknown' | 'waiting' | 'dispatched';
 
 /** `elsewhere`: the uuid is known, but the call names another service. */
@@ -76,11 +76,11 @@ type CallEvent = NfpCall | 'post-elsewhere' | 'ask-elsewhere';
 type CallVerdict =
   /** Send the job to its workers, let it wait for them, or refuse it. */
   | 'post'
-  /** Pass the call to the workers that the target means. */
+  /** Forward the call to the workers that the target matches. */
   | 'relay'
-  /** Say that the job waits: 300 where the client understands it. */
+  /** Say that the job waits: 300 if the client understands it. */
   | 'pending'
-  /** Take the job out of the queue: 200 CANCELLED. */
+  /** Remove the job from the queue: 200 CANCELLED. */
   | 'cancel'
   /** 400, or nothing for PUT. */
   | 'refuse';
@@ -116,7 +116,7 @@ export const CALLS: Legality<JobState, CallEvent, CallVerdict> = {
   },
 };
 
-/** Moves of a job that no call causes (rules 12, 13 and 19). */
+/** Transitions of a job that no call causes (rules 12, 13 and 19). */
 export const JOB_MOVES = [
   ['waiting', 'a worker registers', 'dispatched'],
   ['waiting', 'expired', 'unknown'],
@@ -129,11 +129,11 @@ export type Word = 'result' | 'job-unknown' | 'failure' | 'sign';
 
 type WordVerdict =
   | 'pass'
-  /** Pass it; the job is over at this worker. */
+  /** Forward it; the job has ended at this worker. */
   | 'settle'
-  /** The worker has lost a job for `any`: it goes to another worker, and the client is not told. Of any other job it passes. */
+  /** The worker has lost a job for `any`: it goes to another worker, and the client is not informed. For any other job, forward it. */
   | 'hand-over'
-  /** The job is another worker's: do not pass it. */
+  /** The job is another worker's: do not forward it. */
   | 'withhold';
 
 /** Rule 13. `none`: the broker does not follow the job at this worker. */
@@ -155,7 +155,7 @@ export const PARTS: Legality<PartState | 'none', Word, WordVerdict> = {
   moved: { result: ['withhold'], 'job-unknown': ['withhold'], failure: ['withhold'], sign: ['withhold'] },
 };
 
-/** Moves of a part that no word of its worker causes. */
+/** Transitions of a part that no word of its worker causes. */
 export const PART_MOVES = [
   ['none', 'posted, its worker is absent', 'held'],
   ['none', 'posted', 'sent'],

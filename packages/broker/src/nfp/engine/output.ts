@@ -1,4 +1,4 @@
-/** NFP broker: its sentences: answers, calls to workers, KEEPALIVE, OPEN, DISCONNECT, notes (rules 1, 2, 8, 13, 17, 22, 24). */
+/** NFP broker: its messages: answers, calls to workers, KEEPALIVE, OPEN, DISCONNECT, notes (rules 1, 2, 8, 13, 17, 22, 24). */
 import { encodeNfpDispatch, encodeNfpJson, nfpBrokerHeader, nfpRoutingId } from '@proj/frames/nfp';
 import type {
   NfpAnswer,
@@ -21,15 +21,15 @@ import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
 import type { Figures } from './figures.js';
 import type { Job, Worker } from './records.js';
 
-/** The worker does not know the job; 400 in the text. */
+/** The worker does not know the job; 400 in the specification. */
 export const JOB_UNKNOWN = 404;
 
-/** Nothing was heard in time. */
+/** No answer in time. */
 export const REQUEST_TIMEOUT = 408;
 
 const OF_TEXT: ReadonlySet<number> = new Set([200, 202, 300, 400, REQUEST_TIMEOUT, 417, 500]);
 
-/** The text's equivalent: 202 for 201, 300 for 102, 400 for 404; otherwise by the first digit. */
+/** The specification's equivalent: 202 for 201, 300 for 102, 400 for 404; otherwise by the first digit. */
 export function statusOfText(status: number): number {
   if (OF_TEXT.has(status)) return status;
   if (status === 201) return 202;
@@ -37,7 +37,7 @@ export function statusOfText(status: number): number {
   return Math.min(Math.floor(status / 100) * 100, 500);
 }
 
-/** Rule 8: a stranger gets one DISCONNECT a second; so many strangers are remembered. */
+/** Rule 8: an unregistered peer gets one DISCONNECT a second; this many such peers are remembered. */
 const DISCONNECT_PERIOD_MS = 1000;
 const DISCONNECT_MEMORY = 65_536;
 
@@ -48,11 +48,11 @@ export interface Asked {
   readonly service: string;
   readonly uuid: string;
   readonly target: string;
-  /** The call has had its answer: clients that take one to each call (rule 24) get no other. */
+  /** The call has been answered: clients that take one answer to each call (rule 24) get no other. */
   readonly isUnasked?: boolean;
 }
 
-/** What the broker's own EVENT tells about a worker. */
+/** The broker's own EVENT about a worker. */
 export interface Happening {
   readonly name: string;
   readonly status: 'worker-lost' | 'worker-back' | 'redispatched';
@@ -60,7 +60,7 @@ export interface Happening {
   readonly message: string;
 }
 
-/** Where every part of the engine puts its effects. */
+/** Collects the effects of every part of the engine. */
 export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
   readonly #dialect: NfpDialect;
   readonly #publishes: boolean;
@@ -79,17 +79,20 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.#figures = figures;
   }
 
-  /** How a client writes commands, by its last message; as all releases do when it is not remembered. */
+  /** How a client writes commands, by its last message; as all releases do if it is not remembered. */
   formOf(peer: Peer): NfpCommandForm {
     return this.#clients.find(peer.key)?.form ?? 'ascii';
   }
 
-  /** An answer to a client, in its command form: if it is not remembered, that of its call. */
+  /** An answer to a client, in its command form or, if it is not remembered, that of its call. */
   answer(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
     this.#answer(this.#clients.find(peer.key), peer, command, asked, status, body);
   }
 
-  /** What is said unasked, or besides the answer that counts. Withheld from clients that take one answer to each call (rule 24). */
+  /**
+   * A message that was not requested, or that accompanies the answer that counts. Withheld from clients that take one answer to each call (rule
+   * 24).
+   */
   tellUnasked(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
     const client = this.#clients.find(peer.key);
     if (client?.takesOne === true) this.counters.withheld++;
@@ -123,7 +126,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     else this.answer(peer, 'response', asked, { status }, body);
   }
 
-  /** 400, or 500 where asking again may help, with a reason for humans. */
+  /** 400, or 500 if a retry may help, with a reason for humans. */
   fail(peer: Peer, asked: Asked, error: string | readonly string[], status: 400 | 500 = 400): void {
     this.dispatch(peer, asked, status, { workers: null, status: 'FAILED', errors: [error].flat() });
   }
@@ -154,7 +157,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.tellUnasked(peer, 'response', asked, { status: REQUEST_TIMEOUT }, body);
   }
 
-  /** The broker's own EVENT: what has become of a job's worker. */
+  /** The broker's own EVENT: what happened to a job's worker. */
   event(peer: Peer, { service, uuid }: Pick<Asked, 'service' | 'uuid'>, { name, status, message }: Happening): void {
     const severity = status === 'worker-back' ? 'INFO' : 'WARNING';
     const body = encodeNfpJson({
@@ -178,7 +181,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.effects.push({ kind: 'publish', event });
   }
 
-  /** Passes a client's call to workers. Workers in a row with the same command form share one object. */
+  /** Forwards a client's call to workers. Consecutive workers with the same command form share one object. */
   relay(workers: readonly Worker[], command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
     const header = nfpBrokerHeader(this.#dialect, 'worker-call');
     let call: NfpFromBroker | undefined;
@@ -199,7 +202,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.#send(peer, { kind: 'broker-open', form, header: nfpBrokerHeader(this.#dialect, 'broker-open'), body });
   }
 
-  /** Rule 8: DISCONNECT to a stranger, at most once a second. */
+  /** Rule 8: DISCONNECT to an unregistered peer, at most once a second. */
   disconnect(peer: Peer, form: NfpCommandForm, service: string): void {
     if (this.#disconnects.allow(peer.key, this.now)) this.farewell(peer, form, service);
     else this.counters.disconnectsWithheld++;
@@ -218,14 +221,14 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     if (meter !== undefined) meter.resends++;
   }
 
-  /** A message of this peer was dropped. */
+  /** A message from this peer was dropped. */
   dropMessage(reason: NfpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.#figures.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
-  /** An answer did not get to the client. */
+  /** An answer did not reach the client. */
   dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'answer-dropped', reason, peer, service });

@@ -1,4 +1,4 @@
-/** NFP broker: the records behind its tables: services, workers and their names, jobs and where each of them is. No protocol decisions. */
+/** NFP broker: the records behind its tables: services, workers and their names, jobs and the state of each. No protocol decisions. */
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
@@ -9,19 +9,19 @@ import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Share } from '../../shared/shares.js';
 import type { Meter } from './figures.js';
 
-/** What the two sides have agreed about keepalives. */
+/** The agreed terms of keepalives. */
 export interface Terms {
   readonly intervalMs: number;
   /** Intervals of silence after which a side is dead. */
   readonly multiplier: number;
 }
 
-/** A service that somebody serves or asks for. Exists while it has a worker or a waiting POST. */
+/** A service that is served or asked for. Exists while it has a worker or a waiting POST. */
 export class Service {
   readonly name: string;
   /** Least recently used first. */
   readonly workers = new RemovableQueue<Worker>();
-  /** How many of them take further jobs (rule 25). */
+  /** How many of them accept further jobs (rule 25). */
   staying = 0;
   /** POSTs that wait for a first worker, in order of arrival. */
   readonly queue = new RemovableQueue<Job>();
@@ -52,7 +52,7 @@ export class Worker {
   keepalivesReceived = 0;
   /** Number of the last call that went to it. */
   used = 0;
-  /** When its open jobs were last sent again because it repeated READY; `isOwed` when it repeated READY too soon after that. */
+  /** When its open jobs were last sent again because it repeated READY; `isOwed` if it repeated READY too soon after that. */
   repaidAt = -Infinity;
   isOwed = false;
   /** Rule 25: it gets no further jobs, and is dismissed when it has none. */
@@ -79,16 +79,16 @@ export class Worker {
   }
 }
 
-/** A worker's name, connected or not. It outlives the registration: the worker behind it keeps its jobs on disk and comes back. */
+/** A worker's name, connected or not. It outlives the registration: the worker behind it keeps its jobs on disk and returns. */
 export class Holder implements Timed {
   readonly key: string;
   readonly name: string;
   /** The service it last registered for, or is expected at. */
   service: string;
   worker: Worker | undefined;
-  /** A registration that goes on without a connection, and until when. */
+  /** A registration that continues without a connection, and until when. */
   away: { readonly worker: Worker; readonly since: number; readonly until: number } | undefined;
-  /** Too many names were absent: this one goes once it has no job. */
+  /** Too many names were absent: this one is dropped once it has no job. */
   isForgotten = false;
   /** In the order in which it got them. */
   readonly parts = new RemovableQueue<Part>();
@@ -111,8 +111,8 @@ export class Holder implements Timed {
 }
 
 /**
- * Where a job is at one worker. `held`: to be sent once the worker is there. `sent`: no word about it yet. `taken`: the worker has it. `moved`:
- * another worker has it, and this one is to drop it.
+ * The state of a job at one worker. `held`: to be sent once the worker is present. `sent`: no word about it yet. `taken`: the worker has it.
+ * `moved`: another worker has it, and this one must drop it.
  */
 export type PartState = 'held' | 'sent' | 'taken' | 'moved';
 
@@ -139,7 +139,7 @@ export class Part extends QueueSlot<Part> implements Timed {
   }
 }
 
-/** A client with remembered jobs, and its part of every bound that all clients share. */
+/** A client with remembered jobs, and its part of every limit that all clients share. */
 export class Owner {
   readonly peer: Peer;
   jobCount = 0;
@@ -165,17 +165,17 @@ export const NO_BODY: NfpBody = [];
 const NO_PARTS: Iterable<Part> = [];
 
 /**
- * A job that a client posted, or asked about. It is its own slot among all jobs by last use, in no queue while it waits: a hundred thousand
- * jobs are remembered, and each object less is one less to copy when the heap is cleaned.
+ * A job that a client posted, or asked about. It is its own slot among all jobs by last use, in no queue while it waits: a hundred thousand jobs
+ * are remembered, and each object less is one less to copy when the heap is cleaned.
  */
 export class Job extends QueueSlot<Job> implements Timed {
   readonly uuid: string;
   /** As the client named it. */
   readonly service: string;
   readonly command: NfpCall;
-  /** As the client wrote it; cleared once the broker has no use for it, since it may be long. */
+  /** As the client wrote it; cleared once the broker no longer needs it, because it may be long. */
   target: string;
-  /** Gets the job's events, and what the broker says unasked. */
+  /** Gets the job's events, and the broker's unrequested messages. */
   poster: Peer;
   /** Asked last: gets responses that name no client. */
   asker: Peer;
@@ -184,7 +184,7 @@ export class Job extends QueueSlot<Job> implements Timed {
   /** Bytes taken from the budget for the body, and memory it holds beyond that. */
   cost = 0;
   slack = 0;
-  /** Times it was sent, to all its workers together. */
+  /** Number of sends, to all its workers together. */
   attempts = 0;
   /** Since when it has waited for a worker. */
   sinceSpan = 0;
@@ -223,7 +223,7 @@ export class Job extends QueueSlot<Job> implements Timed {
     this.asker = peer;
   }
 
-  /** One for each worker that has it, is to get it, or is to drop it. */
+  /** One for each worker that has it, will get it, or must drop it. */
   get parts(): Iterable<Part> {
     return this.#parts?.values() ?? (this.#part === undefined ? NO_PARTS : [this.#part]);
   }

@@ -1,4 +1,4 @@
-/** NFP broker: everything it remembers between two steps, and the snapshot that users see. */
+/** NFP broker: its state between two steps, and the snapshot that users see. */
 import { Errands } from '../../shared/errands.js';
 import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
@@ -16,7 +16,7 @@ import { Workers } from './peers/workers.js';
 export interface BrokerState {
   readonly workers: Workers;
   readonly services: Services;
-  /** How often each peer registers. */
+  /** How often each peer may register. */
   readonly registrations: Rates;
   readonly clients: KnownClients;
   readonly jobs: JobTable;
@@ -24,13 +24,13 @@ export interface BrokerState {
   readonly holders: Holders;
   /** Unfinished work on the jobs of one worker, or on the queue of one service. */
   readonly errands: Errands;
-  /** What OPEN has agreed with peers that have not said READY yet, by routing id. */
+  /** Terms from OPEN with peers that have not sent READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
   inventory: NfpInventory | undefined;
   readonly figures: Figures;
 }
 
-/** Bound on `terms`; the oldest go first. */
+/** Limit of `terms`; the oldest are dropped first. */
 export const TERMS_MAX = 10_000;
 
 /** The state of a new broker. */

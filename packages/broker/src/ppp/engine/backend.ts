@@ -1,6 +1,6 @@
 /**
- * 6/PPP for a queue or a pool: which workers are registered, which are alive, and what their messages mean. Rules 1 to 3, 6 to 13, 16, 20
- * and 21 of docs/protocols/ppp.md, section "Queue". `dispatcher.ts` decides what becomes of requests.
+ * 6/PPP for a queue or a pool: which workers are registered, which are alive, and what their messages mean. Rules 1 to 3, 6 to 13, 16, 20 and 21
+ * of docs/protocols/ppp.md, section "Queue". `dispatcher.ts` decides what happens to requests.
  */
 import { equalBytes } from '@proj/frames';
 import type { PppAddressedReply, PppToQueue } from '@proj/frames/ppp';
@@ -22,7 +22,7 @@ type Verdict =
   /** The worker has forgotten its job: resend the job and register the worker anew. */
   | 'restart';
 
-/** Rules 1, 6 and 9. Whatever a registered worker sends is also a sign of life (rule 10). */
+/** Rules 1, 6 and 9. Every message from a registered worker is also a sign of life (rule 10). */
 export const LEGALITY: Legality<'stranger' | 'idle' | 'busy', PppToQueue['kind'], Verdict> = {
   stranger: {
     ready: ['accept', 'idle'],
@@ -45,7 +45,7 @@ export const LEGALITY: Legality<'stranger' | 'idle' | 'busy', PppToQueue['kind']
   },
 };
 
-/** What moves a worker without a message from it. */
+/** Transitions without a message from the worker. */
 export const MOVES = [
   ['idle', 'request sent', 'busy'],
   [['idle', 'busy'], 'lost', 'stranger'],
@@ -141,7 +141,7 @@ export class Backend<Asked extends Request> {
     return [...this.state.workers.values()].filter(({ peer }) => isNamed(peer, name));
   }
 
-  /** Rule 21: at once, or as soon as their jobs have ended. PPP has no word to tell them. */
+  /** Rule 21: at once, or as soon as their jobs have ended. PPP cannot tell them. */
   dismiss({ worker, isGraceful }: PppDismissal): void {
     const chosen = this.named(worker);
     for (const each of chosen) each.isLeaving = true;
@@ -158,7 +158,7 @@ export class Backend<Asked extends Request> {
     if (this.#out.now >= this.#drainUntil) this.#finish();
   }
 
-  /** Rule 19: gives up what waits; running jobs may finish, and are resent if their worker is lost. */
+  /** Rule 19: gives up waiting requests; running jobs may finish, and are resent if their worker is lost. */
   drain(): void {
     if (this.#phase !== 'serving') return;
     this.#phase = 'draining';
@@ -166,7 +166,7 @@ export class Backend<Asked extends Request> {
     this.dispatcher.giveUpWaiting('drained');
   }
 
-  /** Ends a step: a drain is over once nothing runs. */
+  /** Ends a step: a drain ends once nothing runs. */
   settle(): void {
     if (this.#phase === 'draining' && this.dispatcher.open === 0) this.#finish();
   }
@@ -184,7 +184,7 @@ export class Backend<Asked extends Request> {
     else this.#heard(worker, command.kind === 'heartbeat');
   }
 
-  /** `before`: what it was before it restarted. */
+  /** `before`: its state before it restarted. */
   #onReady(peer: Peer, before?: Worker<Asked>): void {
     const { workers, registrations } = this.state;
     if (workers.size >= this.#settings.workersMax) this.#drop(peer, undefined, 'workers-limit');
@@ -246,7 +246,7 @@ export class Backend<Asked extends Request> {
     this.#out.effects.push({ kind: 'worker-lost', peer: worker.peer, reason });
   }
 
-  /** This process was too busy to listen, so silence meanwhile proves nothing about the workers (ADR 4). */
+  /** Our process was too busy to listen, so silence meanwhile proves nothing about the workers (ADR 4). */
   #beLate(lateMs: number): void {
     this.state.workers.postponeExpiry(lateMs, this.#out.now);
     this.state.jobs?.postpone(lateMs, this.#out.now);
@@ -279,7 +279,7 @@ export class Backend<Asked extends Request> {
     }
   }
 
-  /** Rule 19: PPP has no goodbye, so workers are forgotten and told nothing. */
+  /** Rule 19: PPP has no goodbye, so workers are forgotten without a message. */
   #finish(): void {
     this.#phase = 'drained';
     this.#drainUntil = Infinity;

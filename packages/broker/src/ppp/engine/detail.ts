@@ -1,4 +1,4 @@
-/** Paranoid Pirate: what an operator sees of a queue or pool, as one service. Costs time linear in what it lists, and nothing in between. */
+/** Paranoid Pirate: the operator's view of a queue or pool, as one service. Costs time linear in what it lists, and nothing between calls. */
 import type { ClientSnapshot, EngineSnapshot, RefusedPeers, WorkerSnapshot } from '@proj/transport/engine';
 import { elapsedMs, namedApart, shown } from '@proj/transport/engine';
 import { type Backend, WORK } from './backend.js';
@@ -6,8 +6,8 @@ import type { Output } from './output.js';
 import type { Request, Worker } from './state.js';
 
 /**
- * The snapshot at `now`. Peers at the backend that are no workers, but of which something was dropped, are listed behind `clients`; where a client
- * has the same routing id, theirs ends in ` (backend)`.
+ * The snapshot at `now`. Peers at the backend that are not workers, but have dropped messages, are listed after `clients`; if a client has the
+ * same routing id, theirs ends in ` (backend)`.
  */
 export function detailOf<Asked extends Request>(
   backend: Backend<Asked>,

@@ -1,6 +1,6 @@
 /**
- * Paranoid Pirate, the workers' side: a request's way from acceptance to its end, answered or given up. Rules 8, 9, 13, 14 and 16;
- * `backend.ts` decides which worker may say what.
+ * Paranoid Pirate, the workers' side: a request's path from acceptance to its end, answered or given up. Rules 8, 9, 13, 14 and 16; `backend.ts`
+ * decides which worker may send what.
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
 import { setSince } from '@proj/transport/engine';
@@ -14,7 +14,7 @@ import type { BrokerState, Request, Worker } from './state.js';
 export interface Requester<Asked extends Request> {
   /** The request begins to wait, for its first worker or, at the front, for another one. */
   onWaiting(request: Asked, where: 'front' | 'back'): void;
-  /** It waits no longer: it runs, or is about to be given up. */
+  /** It no longer waits: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
   /** Rule 14: the newest waiting requests of clients that have far more bytes waiting than the client of this one. */
   surplus(request: Asked): Iterable<Asked>;
@@ -119,13 +119,13 @@ export class Dispatcher<Asked extends Request> {
     this.#requester.onLost(request, reason);
   }
 
-  /** Rule 14: takes the bytes of the request from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
+  /** Rule 14: takes the bytes of the request from the budget. Beyond a limit, clients with far more waiting give up their newest for it. */
   #makeRoom(request: Asked): boolean {
     const { idle, queue, bytes } = this.#state;
     const { asker, cost } = request;
     const waits = idle.size === 0;
     if (!queue.full && bytes.take(cost, waits)) return true;
-    // What came back from workers is never refused, so there may be more than one too many.
+    // Requests that came back from workers are never refused, so there may be more than one too many.
     const lack = { places: queue.excess, bytes: cost - bytes.left(waits) };
     const others = chooseDisplaced(lack, queue.surplus(asker), this.#requester.surplus(request));
     if (others === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * 6/PPP, its other reading: an application that hands out its own work. The workers' side is that of a queue (`backend.ts`); the rules of
- * the calling side are those of docs/protocols/ppp.md, section "Pool".
+ * 6/PPP, its other reading: an application that distributes its own work. The workers' side is that of a queue (`backend.ts`); the rules of the
+ * calling side are in docs/protocols/ppp.md, section "Pool".
  */
 import type { Engine, TimerEvent } from '@proj/transport';
 import type { EngineSnapshot } from '@proj/transport/engine';
@@ -35,7 +35,7 @@ export const CALL_LEGALITY: CallLegality<CallEvent> = {
   },
 };
 
-/** The Paranoid Pirate pool as a deterministic machine. It never throws on anything a peer can cause. */
+/** The Paranoid Pirate pool as a deterministic state machine. Never throws because of a peer. */
 export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
   readonly #lateMs: number;
   readonly #out = new Output<PppPoolEffect>();
@@ -76,7 +76,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     return this.#backend.named(worker).length;
   }
 
-  /** What an operator sees at `now`; the cost is linear in the workers. All calls together are one client. */
+  /** The operator's view at `now`; the cost is linear in the workers. All calls together are one client. */
   detail(now: number): EngineSnapshot {
     const calls = { id: 'this process', open: this.#calls.size, refused: { ...this.#failed } };
     return detailOf(this.#backend, this.#out, [calls], now);

@@ -35,7 +35,7 @@ import { ClientEntry, ClientRequest, type PppQueueStats } from './state.js';
 /** A client whose waiting requests cost less never makes room for others. */
 const HELD_LEAST_BYTES = 65_536;
 
-/** The Paranoid Pirate queue as a deterministic machine. It never throws on anything a peer can cause. */
+/** The Paranoid Pirate queue as a deterministic state machine. Never throws because of a peer. */
 export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   readonly #settings: PppQueueSettings;
   readonly #out = new Output<PppQueueEffect>();
@@ -78,7 +78,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     return this.#backend.named(worker).length;
   }
 
-  /** What an operator sees at `now`; the cost is linear in the workers and clients. */
+  /** The operator's view at `now`; the cost is linear in the workers and clients. */
   detail(now: number): EngineSnapshot {
     const clients = Array.from(this.#clients.values(), ({ peer, requests }) => ({
       ...shown(peer),
@@ -149,7 +149,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
 
   #onTimer(lateMs: number): void {
     this.#backend.onTimer(lateMs);
-    // This process was too busy to listen: a worker's READY may be waiting unread.
+    // Our process was too busy to listen: a worker's READY may be unread.
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#expiries.postpone(lateMs, this.#out.now);
     this.#expire();
   }
@@ -193,7 +193,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
       this.#settle(request);
       if (gone) this.#out.dropReply(peer);
       else {
-        // Rules 4 and 9: the worker's frames as they came, without the client's own address, which the socket adds.
+        // Rules 4 and 9: the worker's frames unchanged, without the client's own address, which the socket adds.
         const command = { kind: 'client-reply', hops: bare ? undefined : addresses.slice(1), content } as const;
         this.#out.effects.push({ kind: 'send', socket: 'frontend', peer, command });
       }

@@ -1,6 +1,6 @@
 /**
- * What the Paranoid Pirate engines are told and what they answer: the vocabulary between `engine.ts` and `queue.ts`, and between
- * `engine-pool.ts` and `pool.ts`. Both have the same workers' side, the backend.
+ * Events and effects of the Paranoid Pirate engines, shared by `engine.ts` and `queue.ts`, and by `engine-pool.ts` and `pool.ts`. Both have the
+ * same workers' side, the backend.
  */
 import type {
   PppClientReply,
@@ -66,14 +66,14 @@ export interface PppDismissal {
   readonly isGraceful: boolean;
 }
 
-/** Everything a queue is told. The driver adds timer events. */
+/** A queue's events. The driver adds timer events. */
 export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | ControlEvent;
 
-/** Everything a pool is told. The driver adds timer events. */
+/** A pool's events. The driver adds timer events. */
 export type PppPoolEvent =
   | PppBackendEvent
   | ControlEvent
-  /** A call of the process. Ids are never reused, not even by a pool that is restarted. */
+  /** A call of the process. Ids are never reused, not even by a restarted pool. */
   | { readonly kind: 'request'; readonly id: number; readonly content: PppContent; readonly timeoutMs: number }
   /** The process no longer wants the answer. */
   | { readonly kind: 'abort'; readonly id: number };
@@ -109,7 +109,7 @@ export type PppRequestLoss =
   | 'expired'
   /** `maxAttempts` workers were lost with it. */
   | 'attempts-exhausted'
-  /** Queue: it made room for another client when its own had far more waiting. */
+  /** Queue: it made room for another client because its own had far more waiting. */
   | 'displaced'
   /** Queue: its client left. */
   | 'client-gone'
@@ -139,7 +139,7 @@ export type PppMessageDrop =
 /** All reasons for dropping something: the labels of the drop counters. */
 export type PppDropReason = PppMessageDrop | PppRefusal | PppRequestLoss | 'reply-undeliverable';
 
-/** Something worth a log line. At most one per reason and peer per minute; the counters have every occurrence. */
+/** A note for the log. At most one per reason and peer per minute; the counters include every occurrence. */
 export type PppNote =
   | {
       readonly kind: 'note';
@@ -148,7 +148,7 @@ export type PppNote =
       readonly socket: PppSocket;
       readonly peer: Peer;
     }
-  /** `peer` is the client. A pool tells its callers instead. */
+  /** `peer` is the client. A pool informs its callers instead. */
   | {
       readonly kind: 'note';
       readonly code: 'request-dropped';
@@ -164,7 +164,7 @@ export type PppNote =
       readonly socket: 'frontend';
       readonly peer: Peer;
     }
-  /** A live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not fit. Once per worker. */
+  /** A live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not match. Once per worker. */
   | {
       readonly kind: 'note';
       readonly code: 'spacing-hint';
@@ -173,7 +173,7 @@ export type PppNote =
       readonly silentMs: number;
       readonly expiryMs: number;
     }
-  /** This process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
+  /** Our process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker has registered. */

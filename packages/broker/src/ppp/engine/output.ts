@@ -60,11 +60,11 @@ function newCounters() {
   };
 }
 
-/** Where every part of an engine puts its effects; `Effect` are those of queue or pool alone. */
+/** Collects the effects of every part of an engine; `Effect` are those of queue or pool alone. */
 export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
   /** For operators: the figures of all work. */
   readonly figures = new ServiceMeter();
-  /** For operators: of whom something was dropped, at each socket. */
+  /** For operators: peers with dropped messages, at each socket. */
   readonly refused: Readonly<Record<PppSocket, RefusedPeers>> = {
     frontend: new RefusedPeers(),
     backend: new RefusedPeers(),

@@ -1,4 +1,4 @@
-/** Paranoid Pirate: everything the engines remember. Only `backend.ts`, `dispatcher.ts` and the two engines change it. */
+/** Paranoid Pirate: the engines' state. Only `backend.ts`, `dispatcher.ts` and the two engines change it. */
 import { compactAll } from '@proj/frames';
 import { encodePppCorrelation } from '@proj/frames/ppp';
 import type { PppAddresses, PppClientRequest, PppContent } from '@proj/frames/ppp';
@@ -19,19 +19,19 @@ import type { PppCounters } from './output.js';
 
 /** An accepted request until it is answered or given up: it waits in the queue or runs at one worker. */
 export class Request implements Timed {
-  /** Sent to the worker and returned by it. The first address says who asked, and what. */
+  /** Sent to the worker and returned by it. The first address identifies the client and its request. */
   addresses: PppAddresses;
   content: PppContent;
   /** Bytes taken from the budget. */
   readonly cost: number;
   /** Memory held beyond that while it waits. */
   slack = 0;
-  /** Workers it was given to, the present one included. */
+  /** Number of workers it was given to, including the current one. */
   attempts = 0;
   /** When it began to wait, or was given to its worker. */
   sinceSpan = 0;
   sinceUs = 0;
-  /** Why nobody waits for the reply any more although it still runs. */
+  /** Why nobody waits for the reply any more, although it is still running. */
   abandoned: PppRequestLoss | undefined;
   /** Place in the queue. */
   readonly place = new QueueSlot<this>(this);
@@ -42,12 +42,12 @@ export class Request implements Timed {
     this.cost = requestCost(content) + frameCost(addresses);
   }
 
-  /** Whose turn it takes in the queue; the calls of a pool are all its own. */
+  /** The client whose turn it takes in the queue; a pool's calls share one. */
   get asker(): string {
     return '';
   }
 
-  /** It begins to wait, in memory of its own if no slack is left. */
+  /** It begins to wait, in its own memory if no slack is left. */
   settle(slack: Slack): void {
     const { addresses, content } = this;
     const taken = slack.take([...addresses, ...content]);
@@ -58,7 +58,7 @@ export class Request implements Timed {
     }
   }
 
-  /** It waits no longer. */
+  /** It no longer waits. */
   leave(slack: Slack): void {
     slack.give(this.slack);
     this.slack = 0;
@@ -68,7 +68,7 @@ export class Request implements Timed {
 /** A client at the frontend of a queue. */
 export class ClientEntry extends ClientRecord {
   readonly requests = new RemovableQueue<ClientRequest>();
-  /** What the waiting ones cost that may make room for others: all but those at the queue's front. */
+  /** The cost of the waiting ones that may make room for others: all but those at the queue's front. */
   readonly held = new Holding<ClientEntry>(this);
 }
 
@@ -129,7 +129,7 @@ export interface BrokerState<Asked extends Request> {
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
-  /** How often each peer registers. */
+  /** How often each peer may register. */
   readonly registrations: Rates;
   /** Rule 16: busy workers by the age of their jobs; `undefined` when jobs have no time limit. */
   readonly jobs: DeadlineList<Worker<Asked>> | undefined;
@@ -149,7 +149,7 @@ export function newBrokerState<Asked extends Request>(settings: PppBackendSettin
   };
 }
 
-/** A snapshot of a pool: plain data that does not change afterwards. */
+/** A snapshot of a pool: plain immutable data. */
 export interface PppPoolStats {
   readonly counters: Readonly<PppCounters>;
   /** Registered workers, busy ones included. */

@@ -63,7 +63,7 @@ export type EmqpClientNote =
   /** A broker's message is not a valid answer. Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: EmqpClientDropReason; readonly endpoint: string };
 
-/** What a session wants done. */
+/** The session's effects. */
 export type EmqpClientEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
   /** `linger`: unsent messages may still be sent. */

@@ -1,4 +1,4 @@
-/** NFP client: what answers mean for a question: who must answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
+/** NFP client: what answers mean for a question: which workers must answer, and which have. Client rule 6 of docs/protocols/nfp.md. */
 import type { NfpCall, NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
 import { errorsOf, isRecord, readSaid, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';

@@ -130,7 +130,7 @@ export type NfpBrokerReply =
   | { readonly kind: 'result'; readonly worker: string; readonly value: unknown }
   /** In the words of the broker or the workers. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** For a chunk: its connection has ended, and the job will not go on. */
+  /** For a chunk: its connection has ended, and the job will not continue. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'timeout' }
   /** The worker has ended. */

@@ -1,4 +1,4 @@
-/** Security mechanisms: what the connection needs of a handshake, for NULL, PLAIN and CURVE. 37/ZMTP, "Security Mechanisms". */
+/** Security mechanisms: what the connection needs from a handshake, for NULL, PLAIN and CURVE. 37/ZMTP, "Security Mechanisms". */
 import type { Failure } from '../failure.js';
 import { HANDSHAKE } from '../legality.js';
 import type { HandshakeCommand, HandshakeState } from '../legality.js';

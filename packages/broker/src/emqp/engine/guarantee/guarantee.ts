@@ -23,13 +23,13 @@ export class Guarantee {
     this.#endings = endings;
   }
 
-  /** Rule 36: true if the job is open: it goes on as it is, and its client is now where it asked from last. */
+  /** Rule 36: true if the job is open: it continues, and its client is now the peer that asked last. */
   repeat(client: EmqpParty, request: EmqpRequest): boolean {
     const job = this.#state.repeats.find(client, request);
     if (job === undefined) return false;
     this.#out.counters.repeats++;
     job.client = client;
-    // A job on its way to the store is not accepted yet.
+    // A job that is being stored is not accepted yet.
     if (!job.isAccepted) return true;
     if (job.record !== undefined) this.#state.keeper.change(job);
     job.awaited = job.replyRequested;
@@ -38,13 +38,13 @@ export class Guarantee {
     return true;
   }
 
-  /** Rule 35: what has changed goes to the store, once the write before has ended. */
+  /** Rule 35: changes go to the store, once the previous write has ended. */
   store(): void {
     const write = this.#state.keeper.flush(this.#out.now);
     if (write !== undefined) this.#out.effects.push(write);
   }
 
-  /** Rules 9 and 35: the new jobs of this write are on the disk, or `error` says why not. */
+  /** Rules 9 and 35: the new jobs of this write are on disk, or `error` says why not. */
   stored(write: number, error: string | undefined): void {
     const { keeper } = this.#state;
     if (error !== undefined) this.#out.storeFailed(error);
@@ -70,7 +70,7 @@ export class Guarantee {
     for (const { record, client, request, attempts } of jobs) {
       const twin = this.#state.repeats.find(client, request);
       if (twin !== undefined) {
-        // The first was over, and could not be removed any more, when the client asked for it again.
+        // The first had ended, but could no longer be removed, when the client asked for it again.
         twin.client = client;
         this.#state.keeper.change(twin);
         this.#state.keeper.discard(record);

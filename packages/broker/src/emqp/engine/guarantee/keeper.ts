@@ -1,4 +1,4 @@
-/** EventMQ broker, rule 35: which guaranteed jobs are in the store, and which are on their way there. No protocol decisions. */
+/** EventMQ broker, rule 35: which guaranteed jobs are in the store, and which are being stored. No protocol decisions. */
 import type { EmqpStoreEffect } from '../events.js';
 import type { Job } from '../jobs/job.js';
 import { bodyKeyOf, keyOf, recordOf } from './records.js';
@@ -13,7 +13,7 @@ interface Write {
   readonly removed: readonly number[];
 }
 
-/** One write at a time: changes that come meanwhile share the next one, and its flush. */
+/** One write at a time: changes during a write share the next one, and its flush. */
 export class Keeper {
   #next = 1;
   #writes = 0;
@@ -23,18 +23,18 @@ export class Keeper {
   #removed: number[] = [];
   #retryAt = -Infinity;
 
-  /** Jobs on their way to the store. */
+  /** Jobs being stored. */
   *arriving(): IterableIterator<Job> {
     yield* this.#writing?.jobs ?? [];
     yield* this.#jobs;
   }
 
-  /** Whether a write is under way or due. */
+  /** Whether a write is pending or due. */
   get isBusy(): boolean {
     return this.#writing !== undefined || this.#hasMore;
   }
 
-  /** When a failed write is to be repeated; `Infinity` if none is. */
+  /** When to retry a failed write; `Infinity` if none failed. */
   get deadline(): number {
     return this.#writing === undefined && this.#hasMore ? this.#retryAt : Infinity;
   }
@@ -55,7 +55,7 @@ export class Keeper {
     this.#next = Math.max(this.#next, record + 1);
   }
 
-  /** The record with this number is to be removed. */
+  /** The record with this number must be removed. */
   discard(record: number): void {
     this.#next = Math.max(this.#next, record + 1);
     this.#removed.push(record);
@@ -66,7 +66,7 @@ export class Keeper {
     this.#changed.add(job);
   }
 
-  /** The job is over: its record, if any, is to be removed. */
+  /** The job has ended: its record, if any, must be removed. */
   remove(job: Job): void {
     if (job.record === undefined) return;
     this.#changed.delete(job);

@@ -63,7 +63,7 @@ export function recordOf({ record = 0, client, request, attempts }: Job): [head:
   ];
 }
 
-/** Reads a head and a body; `undefined` if they are neither, or of a later version. */
+/** Decodes a head and a body; `undefined` if they are neither, or of a later version. */
 export function readRecord(key: string, value: Uint8Array, body: Uint8Array): EmqpKeptJob | undefined {
   try {
     const head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value)) as Partial<Head>;

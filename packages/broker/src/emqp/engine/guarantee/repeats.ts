@@ -4,12 +4,12 @@ import type { EmqpRequest } from '@proj/frames/emqp';
 import type { EmqpParty } from '../events.js';
 import type { Job } from '../jobs/job.js';
 
-/** Some clients use one id for everything; a UUID is never drawn twice. */
+/** Some clients use one id for everything; a UUID never repeats. */
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Two bodies of the same length are compared up to here, so that it does not take long. */
+/** Bodies of the same length are compared up to here, to limit the time. */
 const COMPARED_BYTES = 65_536;
 
-/** Guaranteed jobs by the ids of their REQUESTs, if these are UUIDs; also jobs on their way to the store. */
+/** Guaranteed jobs by the ids of their REQUESTs, if these are UUIDs; including jobs being stored. */
 export class Repeats {
   readonly #jobs = new Map<string, Job>();
 
@@ -30,7 +30,7 @@ export class Repeats {
     return this.#jobs.get(job.id) === job;
   }
 
-  /** The job that this REQUEST asks for again: it must come with the same public key, or like the first with none. */
+  /** The job that this REQUEST asks for again: it must have the same public key or, like the first, none. */
   find({ peer }: EmqpParty, request: EmqpRequest): Job | undefined {
     const job = this.#jobs.get(request.id);
     const first = job?.request;

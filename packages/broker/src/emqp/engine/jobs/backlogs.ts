@@ -1,4 +1,4 @@
-/** EventMQ broker, rule 15: what each client has the broker keep, so that whoever has most makes room for others. No protocol decisions. */
+/** EventMQ broker, rule 15: what the broker keeps for each client, so that the client with most makes room for others. No protocol decisions. */
 import { check } from '../../../shared/check.js';
 import { surplusOf } from '../../../shared/displacement.js';
 import { HolderClasses, Holding } from '../../../shared/holder-classes.js';
@@ -6,11 +6,11 @@ import { QueueSlot, RemovableQueue } from '../../../shared/removable-queue.js';
 import { Share, Shares } from '../../../shared/shares.js';
 import type { Job } from './job.js';
 
-/** A client with fewer waiting jobs in a queue, or with fewer bytes in all, never makes room for others. */
+/** A client with fewer waiting jobs in a queue, or with fewer bytes in total, never makes room for others. */
 const LEAST_JOBS = 16;
 const LEAST_BYTES = 65_536;
 
-/** Of a client that is not known. */
+/** For an unknown client. */
 const NOTHING = new Share();
 
 /** A client with waiting or kept jobs. Only {@link ClientBacklogs} changes it. */
@@ -18,7 +18,7 @@ export class ClientEntry {
   readonly key: string;
   /** Bytes of its waiting jobs that may make room for others. */
   readonly held = new Holding<ClientEntry>(this);
-  /** Bytes of jobs that wait, or run, until a worker answers them (rule 17). */
+  /** Bytes of jobs that are kept until a worker answers them (rule 17). */
   readonly kept = new Share();
   /** Its backlogs with jobs that may make room. */
   readonly backlogs = new RemovableQueue<ClientBacklog>();
@@ -30,7 +30,7 @@ export class ClientEntry {
   }
 }
 
-/** The jobs of one client that wait in one queue, or are on their way to the store; without those that came back from a worker. */
+/** The jobs of one client that wait in one queue, or are being stored, without those that came back from a worker. */
 export class ClientBacklog {
   readonly client: ClientEntry;
   readonly places: Places;
@@ -47,7 +47,7 @@ export class ClientBacklog {
   }
 }
 
-/** Who has how many jobs waiting in one queue. Only {@link ClientBacklogs} changes it. */
+/** How many jobs each client has waiting in one queue. Only {@link ClientBacklogs} changes it. */
 export class Places {
   readonly byClient = new Map<string, ClientBacklog>();
   readonly holders = new HolderClasses<ClientBacklog>(LEAST_JOBS);
@@ -57,7 +57,7 @@ export class Places {
     this.guaranteed = new Shares(max);
   }
 
-  /** Whether the client may have one guaranteed job more waiting here. */
+  /** Whether the client may have one more guaranteed job waiting here. */
   mayGuarantee(asker: string): boolean {
     return this.guaranteed.mayHold(this.byClient.get(asker)?.guaranteed ?? NOTHING, 1);
   }
@@ -85,12 +85,12 @@ export class ClientBacklogs {
     return this.#clients.size;
   }
 
-  /** Whether the client may have so many bytes more kept until a worker answers. */
+  /** Whether the client may have this many more bytes kept until a worker answers. */
   mayKeep(asker: string, cost: number): boolean {
     return this.#kept.mayHold(this.#clients.get(asker)?.kept ?? NOTHING, cost);
   }
 
-  /** The newest waiting jobs of clients that have far more bytes waiting than this one would have with so many more. */
+  /** The newest waiting jobs of clients that have far more bytes waiting than this one would have with this many more. */
   surplus(asker: string, cost: number): Iterable<Job> {
     const mine = (this.#clients.get(asker)?.held.amount ?? 0) + cost;
     const hoardOf = ({ held, backlogs }: ClientEntry) => ({ held: held.amount, newest: newestOf(backlogs.newest()) });
@@ -103,7 +103,7 @@ export class ClientBacklogs {
     this.#kept.put(job.keeper.kept, job.cost);
   }
 
-  /** It is no longer kept; call it before its cost changes. */
+  /** It is no longer kept; call this before its cost changes. */
   release(job: Job): void {
     const { keeper } = job;
     if (keeper === undefined) return;
@@ -112,7 +112,7 @@ export class ClientBacklogs {
     this.#tidy(keeper);
   }
 
-  /** The job begins to wait, or is on its way to the store. */
+  /** The job begins to wait, or is being stored. */
   enter(job: Job, places: Places): void {
     const asker = job.asker;
     let backlog = places.byClient.get(asker);
@@ -131,7 +131,7 @@ export class ClientBacklogs {
     }
   }
 
-  /** It waits no longer, or has never waited. */
+  /** It no longer waits, or never did. */
   leave(job: Job): void {
     const { backlog } = job;
     if (backlog === undefined) return;
@@ -160,7 +160,7 @@ export class ClientBacklogs {
     if (client.places === 0 && client.kept.held === 0) this.#clients.delete(client.key);
   }
 
-  /** Throws if the counts do not match `jobs`, which are all that wait, run, or are on their way to the store. Linear. */
+  /** Throws if the counts do not match `jobs`, which are all that wait, run, or are being stored. Linear. */
   assertInvariants(jobs: Iterable<Job>): void {
     const kept = new Map<ClientEntry, number>();
     const held = new Map<ClientEntry, number>();

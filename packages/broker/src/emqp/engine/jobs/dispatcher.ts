@@ -1,4 +1,4 @@
-/** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
+/** EventMQ broker: a job's path from REQUEST to a worker. Rules 9 to 15 and 17; `job-endings.ts` handles its end. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
 import { setSince } from '@proj/transport/engine';
 import { chooseDisplaced } from '../../../shared/displacement.js';
@@ -15,11 +15,11 @@ import type { BrokerState } from '../state.js';
 /** Rule 9. */
 const ACCEPTANCES = { reply: ['accepted'], ack: ['ack'], both: ['accepted', 'ack'] } as const;
 
-/** Rule 19: how long a job without timeout may take, and the grace period after any timeout. */
+/** Rule 19: time limit of a job without timeout, and the grace period after any timeout. */
 const NO_TIMEOUT_SECONDS = 300;
 const RELEASE_AFTER_MS = 60_000;
 
-/** Accepts requests, finds each a queue and a worker. */
+/** Accepts requests, and finds a queue and a worker for each. */
 export class Dispatcher {
   readonly #settings: EmqpBrokerSettings;
   readonly #state: BrokerState;
@@ -33,7 +33,7 @@ export class Dispatcher {
     this.#endings = endings;
   }
 
-  /** Rules 9, 13, 14 and 15: gives the request to a worker or a queue and says so, or refuses it. */
+  /** Rules 9, 13, 14 and 15: gives the request to a worker or a queue and accepts it, or refuses it. */
   accept(client: EmqpParty, request: EmqpRequest): void {
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
@@ -63,7 +63,7 @@ export class Dispatcher {
     else this.#dispatch(job, subscription);
   }
 
-  /** The job is accepted: counts it and says so. */
+  /** The job is accepted: counts it and answers the client. */
   taken(job: Job): void {
     this.#endings.open++;
     this.#out.counters.requests++;
@@ -72,27 +72,27 @@ export class Dispatcher {
     this.confirm(job.client, job.id);
   }
 
-  /** Rule 9: in the product's word, the text's, or both. */
+  /** Rule 9: in the product's word, the specification's, or both. */
   confirm(client: EmqpParty, of: string): void {
     if (this.#state.silenced.why(client) !== undefined) return;
     for (const kind of ACCEPTANCES[this.#settings.acceptance])
       this.#out.send(client, { kind, id: this.#out.newId(), of });
   }
 
-  /** Rule 14: the named queue if a worker serves it, or else where such requests wait. Without `isNew`, no client's share is counted. */
+  /** Rule 14: the named queue if a worker serves it, otherwise the queue where such requests wait. Without `isNew`, no client's share is counted. */
   route(name: string, client: EmqpParty, { isStored, isNew = false }: { isStored: boolean; isNew?: boolean }): Queue {
     const { queues } = this.#state;
     const { now } = this.#out;
     const known = queues.find(name);
     if (known !== undefined && known.subscriptions.size > 0) return known;
-    // A stored job may be here before its workers are.
+    // A stored job may be here before its workers.
     if (!isStored && this.#settings.unknownQueue !== 'wait') return queues.open(DEFAULT_QUEUE, now);
     if (known !== undefined) return known;
     const sharer = sharerOf(client.peer);
     return queues.open(queues.mayAsk(isNew ? sharer : undefined) ? name : DEFAULT_QUEUE, now, sharer);
   }
 
-  /** To a worker of the queue with a free slot, or else into the queue. */
+  /** To a worker of the queue with a free slot, otherwise into the queue. */
   place(job: Job, queue: Queue, where: 'front' | 'back'): void {
     if (queue !== job.queue) {
       job.queue.meter.ended('moved');
@@ -113,7 +113,7 @@ export class Dispatcher {
     this.place(job, queue, 'front');
   }
 
-  /** Rule 13: a worker without a free slot has got one: it takes the next job, or rests. */
+  /** Rule 13: a worker has its first free slot: it takes the next job, or becomes idle. */
   offer(worker: Worker): void {
     for (const subscription of worker.subscriptions) {
       if (subscription.queue.isPaused) continue;
@@ -125,13 +125,13 @@ export class Dispatcher {
     for (const subscription of worker.subscriptions) subscription.queue.free.add(subscription);
   }
 
-  /** Rule 38: what waits in the queue stays there. */
+  /** Rule 38: jobs waiting in the queue stay there. */
   pause(queue: Queue): void {
     queue.isPaused = true;
     this.#state.patience.remove(queue.patience);
   }
 
-  /** Rule 38: free workers take what waits, and without workers the queue loses patience as usual. */
+  /** Rule 38: free workers take waiting jobs; without workers, the queue's jobs time out as usual. */
   resume(queue: Queue): void {
     queue.isPaused = false;
     for (let taker = queue.taker; taker !== undefined; taker = queue.taker) {
@@ -143,18 +143,18 @@ export class Dispatcher {
     this.#endings.reviewLater(queue);
   }
 
-  /** Rule 37: the worker takes no further job. */
+  /** Rule 37: the worker gets no further job. */
   retire(worker: Worker): void {
     worker.isLeaving = true;
     for (const subscription of worker.subscriptions) subscription.queue.free.remove(subscription);
   }
 
-  /** Rule 14: the worker's queues are served; what waits in them need not move. */
+  /** Rule 14: the worker's queues are served; their waiting jobs need not move. */
   subscribed(worker: Worker): void {
     for (const { queue } of worker.subscriptions) this.#state.patience.remove(queue.patience);
   }
 
-  /** Rule 14: the worker's queues have one worker less. Those without any begin to lose patience. */
+  /** Rule 14: the worker's queues have one worker less. Jobs in queues without any begin to time out. */
   unsubscribe(worker: Worker): void {
     this.#state.settling.remove(worker.settling);
     for (const subscription of worker.subscriptions) {
@@ -167,7 +167,7 @@ export class Dispatcher {
     worker.slots = 0;
   }
 
-  /** Rule 10: the result finds its way for so long, unless too many are awaited. */
+  /** Rule 10: the result is forwarded for this long, unless too many are awaited. */
   awaitResult(job: Job): void {
     const { routes } = this.#state;
     routes.renew(job.route, this.#out.now);
@@ -178,7 +178,7 @@ export class Dispatcher {
     this.#noLongerAwaited(oldest, 'result-evicted');
   }
 
-  /** Rules 10 and 14: results that are too late, queues that have waited too long for a worker. */
+  /** Rules 10 and 14: results that are too late, and queues that have waited too long for a worker. */
   expire(): void {
     const { routes, patience } = this.#state;
     const { now } = this.#out;
@@ -188,8 +188,8 @@ export class Dispatcher {
   }
 
   /**
-   * Rule 15: takes the bytes of a job from the budget, and makes sure of its place in `queue`, if it is to wait. Beyond a bound, clients with
-   * far more waiting give up their newest for it. Guaranteed jobs are never given up, so no client may have too many of them.
+   * Rule 15: takes the bytes of a job from the budget and, if it has to wait, ensures its place in `queue`. Beyond a limit, clients with far
+   * more waiting give up their newest for it. Guaranteed jobs are never given up, so no client may have too many of them.
    */
   #makeRoom(client: EmqpParty, headers: EmqpReadHeaders, cost: number, queue: Queue | undefined): boolean {
     const { bytes, queues } = this.#state;
@@ -200,7 +200,7 @@ export class Dispatcher {
     const asker = askerOf(client);
     if (isKept && !backlogs.mayKeep(asker, cost)) return false;
     if (headers.guarantee && queue?.places.mayGuarantee(asker) === false) return false;
-    // What came back from workers is never refused, so there may be more than one too many.
+    // Jobs that came back from workers are never refused, so there may be more than one too many.
     const lack = { places: queue?.excess ?? 0, bytes: cost - bytes.left(waits) };
     const others = chooseDisplaced(lack, queue?.places.surplus(asker) ?? [], backlogs.surplus(asker, cost));
     if (others === undefined) return false;
@@ -214,7 +214,7 @@ export class Dispatcher {
     if (queue.subscriptions.size === 0) this.#beginPatience(queue);
   }
 
-  /** Lets the queue's first request wait as long as it may. */
+  /** Starts the timeout of the queue's first request. */
   #beginPatience(queue: Queue): void {
     const { oldest } = queue;
     if (queue.name === DEFAULT_QUEUE || queue.isPaused || oldest === undefined) return;
@@ -261,7 +261,7 @@ export class Dispatcher {
     if (job.awaited) this.awaitResult(job);
   }
 
-  /** Rules 17 and 19: kept until somebody answers it, or nobody will. */
+  /** Rules 17 and 19: kept until a worker answers it, or none will. */
   #keep(job: Job, worker: Worker): void {
     job.settle(this.#state.slack);
     if (job.attempts === 1 && !job.isRestored) this.#state.kept.add(job);

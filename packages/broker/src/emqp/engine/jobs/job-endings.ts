@@ -1,4 +1,4 @@
-/** EventMQ broker: how a job ends, done or lost, and what its client is told. Rules 8, 10, 15, 20, 27, 35 and 39. */
+/** EventMQ broker: how a job ends, done or lost, and what its client learns. Rules 8, 10, 15, 20, 27, 35 and 39. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeEmqpJson, type EmqpRequest } from '@proj/frames/emqp';
 import { requestCost } from '../../../shared/cost.js';
@@ -34,14 +34,14 @@ export class JobEndings {
     this.#close(job);
   }
 
-  /** The job was probably done; nothing says so. */
+  /** The job was probably done; nothing confirms it. */
   unconfirmed(job: Job): void {
     this.#out.counters.unconfirmed++;
     job.queue.meter.ended('unconfirmed');
     this.#close(job);
   }
 
-  /** Rule 20: a client that waits for the result is told that there will be none. */
+  /** Rule 20: a client that waits for the result learns that there will be none. */
   lose(job: Job, reason: EmqpRequestLoss): void {
     if (job.awaited)
       this.answer(job, this.#out.newId(), fromLatin1(encodeEmqpJson({ value: lossMessage(job, reason) })));
@@ -50,12 +50,12 @@ export class JobEndings {
     this.#close(job);
   }
 
-  /** Rule 39: gives up everything that waits in the queue. */
+  /** Rule 39: gives up all waiting jobs of the queue. */
   purge(queue: Queue): void {
     for (const job of [...queue.waiting.values()]) this.lose(job, 'purged');
   }
 
-  /** Rule 27: nothing more will come of any open job. */
+  /** Rule 27: no open job will have a result any more. */
   abandonAll(): void {
     const { peers, queues } = this.#state;
     for (const { open } of [...peers.workers(), ...peers.leavers()])
@@ -63,7 +63,7 @@ export class JobEndings {
     for (const queue of queues.values()) for (const job of queue.waiting.values()) this.#abandon(job);
   }
 
-  /** Rules 8 and 10: the result, unless the client has said farewell or must find out that it is unknown. */
+  /** Rules 8 and 10: sends the result, unless the client has said farewell or must find out that it is unknown. */
   answer({ client, id: of }: Job, id: string, result: Uint8Array): void {
     if (this.#state.silenced.why(client) === undefined) this.#out.send(client, { kind: 'result', id, result, of });
     else this.#out.dropReply('reply-undeliverable', client);
@@ -83,7 +83,7 @@ export class JobEndings {
     return this.#perhapsEmpty.size > 0;
   }
 
-  /** Takes the job from the worker that has it, if any. */
+  /** Removes the job from its worker, if any. */
   detach(job: Job): void {
     const { holder } = job;
     this.reviewLater(job.queue);
@@ -94,7 +94,7 @@ export class JobEndings {
     if (holder.leaver !== undefined && holder.size === 0) this.#state.peers.forget(holder.leaver);
   }
 
-  /** Charges a request that came back. It was accepted, so it is kept even when no bytes are left. */
+  /** Charges a request that came back. It was accepted, so it is kept even if no bytes are left. */
   charge(job: Job, request: EmqpRequest): void {
     const cost = costOf(request);
     if (this.#state.bytes.take(cost)) job.cost = cost;
@@ -109,7 +109,7 @@ export class JobEndings {
     job.request = undefined;
   }
 
-  /** The queue may be forgotten at the end of the step; not earlier, since a job may return to it. */
+  /** The queue may be forgotten at the end of the step; not earlier, because a job may return to it. */
   reviewLater(queue: Queue): void {
     this.#perhapsEmpty.add(queue);
   }
@@ -152,7 +152,7 @@ export function costOf({ headers, body }: EmqpRequest): number {
   return requestCost([headers, body]);
 }
 
-/** What a client gets in place of a result. */
+/** What a client gets instead of a result. */
 function lossMessage({ guarantee, attempts }: Job, reason: EmqpRequestLoss): string {
   if (reason === 'drained') return 'job lost: the broker has stopped';
   if (reason === 'displaced') return 'job lost: too many of its client were waiting';

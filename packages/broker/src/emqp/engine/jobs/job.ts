@@ -1,4 +1,4 @@
-/** EventMQ broker: open jobs, and which worker has them. No protocol decisions. */
+/** EventMQ broker: open jobs, and which worker has each. No protocol decisions. */
 import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
@@ -10,7 +10,7 @@ import type { ClientBacklog, ClientEntry } from './backlogs.js';
 import type { Leaver } from '../peers/peers.js';
 import type { Queue } from './queues.js';
 
-/** How queues tell clients apart. */
+/** How queues distinguish clients. */
 export function askerOf({ port, peer }: EmqpParty): string {
   return `${port} ${peer.key}`;
 }
@@ -23,12 +23,12 @@ export class Job implements Timed {
   /** The queue the client named; the job may be in queue `default` instead. */
   readonly name: string;
   readonly guarantee: boolean;
-  /** How many more workers it may be given to when its worker is lost. */
+  /** How many more workers it may be given to if its worker is lost. */
   readonly retryCount: number;
   readonly replyRequested: boolean;
   readonly timeoutSeconds: number;
   readonly acceptedAt: number;
-  /** True while the client is to get the result. */
+  /** True while the client should get the result. */
   awaited: boolean;
   /** What to send; absent for a running job that is not {@link kept}. */
   request: EmqpRequest | undefined;
@@ -39,21 +39,21 @@ export class Job implements Timed {
   /** Number of workers it was given to. */
   attempts = 0;
   queue: Queue;
-  /** False while it is on its way to the store: its client has been told nothing yet. */
+  /** False while it is being stored: its client has had no answer yet. */
   isAccepted = false;
-  /** It comes from the store: a worker may have had it from the broker before. */
+  /** It comes from the store: a worker may already have had it. */
   isRestored = false;
   /** Its number in the store (rule 35), if it is stored. */
   record: number | undefined;
   waitingSince = 0;
-  /** Where it counts while it waits, or is on its way to the store; `undefined` in front. */
+  /** Where it counts while it waits, or is being stored; `undefined` at the front. */
   backlog: ClientBacklog | undefined;
-  /** Whom the bytes of a {@link kept} job count for. */
+  /** The client that the bytes of a {@link kept} job count for. */
   keeper: ClientEntry | undefined;
-  /** Since when it waits, or its worker has it. */
+  /** When it began to wait, or its worker got it. */
   sinceSpan = 0;
   sinceUs = 0;
-  /** The jobs of the worker that has it; `undefined` while it waits. */
+  /** The jobs of its worker; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
   readonly place = new QueueSlot<Job>(this);
   /** Place in order of arrival, among jobs that wait in its queue or are open at its worker. */
@@ -88,7 +88,7 @@ export class Job implements Timed {
     this.cost = cost;
   }
 
-  /** The request is kept from now on; copied if there is no slack left. */
+  /** The request is kept from now on; copied if no slack is left. */
   settle(slack: Slack): void {
     if (this.request === undefined || this.slack !== undefined) return;
     const { headers, body } = this.request;
@@ -104,7 +104,7 @@ export class Job implements Timed {
     this.slack = undefined;
   }
 
-  /** Whose turn it takes in a queue. */
+  /** The client whose turn it takes in a queue. */
   get asker(): string {
     return askerOf(this.client);
   }
@@ -158,7 +158,7 @@ export class WorkerJobs implements Timed {
   /** Rule 20: jobs among which some were lost with their process, and how many. */
   readonly suspects = new Set<Job>();
   missing = 0;
-  /** READYs still due for jobs that are over. */
+  /** READYs still due for jobs that have ended. */
   readyOwed = 0;
   /** Since when there have been any, or none. */
   sinceSpan = 0;

@@ -18,7 +18,7 @@ const RETIRED_MAX = 1000;
 export interface QueueTotals {
   /** Jobs that ended. */
   processed: number;
-  /** Milliseconds from REQUEST to REPLY: of the last job, and the longest. */
+  /** Milliseconds from REQUEST to REPLY: the last job's, and the longest. */
   latencyMs: number;
   maxLatencyMs: number;
   readonly meter: ServiceMeter;
@@ -74,26 +74,26 @@ class FreeSubscriptions {
   }
 }
 
-/** A queue that a worker serves, or that something waits in. */
+/** A queue that a worker serves, or that has waiting requests. */
 export class Queue {
   readonly name: string;
   /** How many requests may wait; requests accepted before do not count as new. */
   readonly max: number;
-  /** Rule 13: clients take turns, the jobs of each in order. Only this class changes it. */
+  /** Rule 13: clients take turns, and each client's jobs are in order. Only this class changes it. */
   readonly waiting = new FairQueue<Job>(Infinity);
   /** Waiting jobs that were never put in front, longest wait first. */
   readonly #arrived = new RemovableQueue<Job>();
-  /** Rule 15: who has how much waiting here, and everywhere. */
+  /** Rule 15: how much each client has waiting, here and everywhere. */
   readonly places: Places;
   readonly #backlogs: ClientBacklogs;
   readonly subscriptions = new Set<QueueSubscription>();
   readonly free = new FreeSubscriptions();
   readonly totals: QueueTotals;
-  /** Jobs on their way to the store. */
+  /** Jobs being stored. */
   arriving = 0;
   /** Jobs at workers. */
   inFlight = 0;
-  /** Rule 38: what waits here stays. */
+  /** Rule 38: its waiting jobs stay. */
   isPaused = false;
   /** Since when it has had no worker. */
   unservedSince: number;
@@ -142,13 +142,13 @@ export class Queue {
     return this.waiting.front ?? this.#arrived.first;
   }
 
-  /** The job is on its way to the store. */
+  /** The job is being stored. */
   expect(job: Job): void {
     this.arriving++;
     this.#backlogs.enter(job, this.places);
   }
 
-  /** It is on its way no longer. */
+  /** It is no longer being stored. */
   arrive(job: Job): void {
     this.arriving--;
     this.#backlogs.leave(job);
@@ -196,7 +196,7 @@ export class Queues {
   readonly #names: Names;
   readonly #queues = new Map<string, Queue>();
   readonly #retired = new Map<string, QueueTotals>();
-  /** Rule 15: what each client has the broker keep. */
+  /** Rule 15: what the broker keeps for each client. */
   readonly backlogs: ClientBacklogs;
   readonly #options: { readonly queueMax: number; readonly defaultQueueMax: number };
 
@@ -246,7 +246,7 @@ export class Queues {
     return true;
   }
 
-  /** The queue with that name, opened if need be: then it counts as one that `asker` asks for until a worker serves it. */
+  /** The queue with that name, opened if necessary: then it counts as one that `asker` asks for until a worker serves it. */
   open(name: string, now: number, asker?: string): Queue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
@@ -283,7 +283,7 @@ export class Queues {
     return this.#queues.values();
   }
 
-  /** Throws when the names are miscounted. Linear. */
+  /** Throws if the names are miscounted. Linear. */
   assertInvariants(): void {
     const counted: Name[] = [];
     for (const { counted: name, subscriptions } of this.values()) {

@@ -1,4 +1,4 @@
-/** EventMQ broker: what becomes of a worker's jobs when it dies, leaves or cannot be reached. Rules 14 and 16 to 20. */
+/** EventMQ broker: what happens to a worker's jobs when it dies, leaves or cannot be reached. Rules 14 and 16 to 20. */
 import type { EmqpRequest } from '@proj/frames/emqp';
 import type { EmqpBrokerSettings } from '../../options.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -30,7 +30,7 @@ export class Recovery {
     this.#endings = endings;
   }
 
-  /** Rules 17 and 20: the worker, already forgotten, is dead: kept jobs go on, others are lost. */
+  /** Rules 17 and 20: the worker, already forgotten, is dead: kept jobs continue, others are lost. */
   recover(open: WorkerJobs): void {
     const again: Job[] = [];
     for (const job of open.values()) {
@@ -51,7 +51,7 @@ export class Recovery {
   }
 
   /**
-   * Rules 16 and 17: a message to the worker, already forgotten, came back. Guaranteed jobs go on at once. Other jobs that did not reach the
+   * Rules 16 and 17: a message to the worker, already forgotten, came back. Guaranteed jobs continue at once. Other jobs that did not reach the
    * worker come back one by one; the rest count as lost after a while.
    */
   strand(worker: Worker): void {
@@ -62,7 +62,7 @@ export class Recovery {
     for (const job of again) this.#resend(job);
   }
 
-  /** Rule 16: takes back a job whose dispatch came back, which counts as no attempt; `undefined` if the job is over. */
+  /** Rule 16: takes back a job whose dispatch came back, which is not an attempt; `undefined` if the job has ended. */
   takeBack(open: WorkerJobs, request: EmqpRequest): Job | undefined {
     const job = open.findLatest(request.id);
     if (job === undefined) return undefined;
@@ -76,7 +76,7 @@ export class Recovery {
 
   /**
    * Rule 20: READY came for a slot that no job has left. While processes start it is a new slot; later, a process was replaced and its job was
-   * lost. Where jobs may end in silence, nobody can tell.
+   * lost. If jobs may end in silence, nobody knows.
    */
   suspect(worker: Worker): void {
     const { open } = worker;

@@ -1,4 +1,4 @@
-/** EventMQ broker: what workers say about jobs, READY and REPLY, and what their silence means. Rules 10, 11, 13, 17, 19 and 20. */
+/** EventMQ broker: what workers report about jobs with READY and REPLY, and what their silence means. Rules 10, 11, 13, 17, 19 and 20. */
 import type { EmqpResult } from '@proj/frames/emqp';
 import type { Dispatcher } from './dispatcher.js';
 import type { Job } from './job.js';
@@ -44,8 +44,8 @@ export class Results {
   }
 
   /**
-   * Rules 10, 11, 17 and 18: REPLY of a peer that is, or was, a worker. False when there is no such job, or it is another worker's and of a queue
-   * that this peer may not serve.
+   * Rules 10, 11, 17 and 18: REPLY from a current or former worker. False if there is no such job, or it is another worker's, from a queue that
+   * this peer may not serve.
    */
   result(
     worker: Worker | undefined,
@@ -70,13 +70,13 @@ export class Results {
     return true;
   }
 
-  /** Rule 19: a worker that never answers such jobs has none when all its slots are free. `evenIfNew`: for a worker that is sent home. */
+  /** Rule 19: a worker that never answers such jobs has none when all its slots are free. `evenIfNew`: for a worker that is being dismissed. */
   releaseSilent(worker: Worker, evenIfNew = false): void {
     if (worker.busy > 0 || worker.answersAll || !(worker.settled || evenIfNew) || worker.open.size === 0) return;
     for (const job of worker.open.values()) if (job.isSilent) this.#endings.unconfirmed(job);
   }
 
-  /** Rule 19: jobs that no REPLY will come for, and workers whose slots are known now. */
+  /** Rule 19: jobs that will get no REPLY, and workers whose slots are known now. */
   expire(): void {
     const { releases, settling } = this.#state;
     const { now } = this.#out;
@@ -88,7 +88,7 @@ export class Results {
     }
   }
 
-  /** Rule 17: the only kept job with that id, wherever it is: a worker that was given up has done it after all. */
+  /** Rule 17: the only kept job with that id, wherever it is: a worker that was given up has finished it after all. */
   #findKept(id: string | undefined): Job | undefined {
     const jobs = id === undefined ? [] : this.#state.kept.get(id);
     return jobs.length === 1 ? jobs[0] : undefined;

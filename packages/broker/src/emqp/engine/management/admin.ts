@@ -1,4 +1,4 @@
-/** EventMQ broker: its answers to admins (rules 29 and 30): the product's JSON, spaced as Python does. Read-only. */
+/** EventMQ broker: its answers to admins (rules 29 and 30): the product's JSON, with Python's spacing. Read-only. */
 import { encodeEmqpJson } from '@proj/frames/emqp';
 import type { MemoryStats, Peer } from '@proj/transport';
 import { list, LISTED_MAX, type Listing, Listings } from '../../../shared/listings.js';
@@ -8,13 +8,13 @@ import type { Queue, QueueTotals } from '../jobs/queues.js';
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const UNPRINTABLE = /\p{C}/u;
 
-/** The questions of admins, and what answers them. */
+/** The admins' questions, and the functions that answer them. */
 const ANSWERS = { status, 'show-workers': showWorkers, 'show-schedulers': showSchedulers } as const;
 
 /** A question of an admin. */
 export type AdminQuestion = keyof typeof ANSWERS;
 
-/** Answers admins. A long answer is kept for a moment. */
+/** Answers admins. Caches a long answer for a moment. */
 export class AdminAnswers {
   readonly #state: BrokerState;
   readonly #memory: () => MemoryStats | undefined;
@@ -100,7 +100,7 @@ function showWorkers({ queues, peers }: BrokerState): object {
   });
 }
 
-/** Like {@link list} for long entries: ends after the entry that fills a listing's number of lines with parts. */
+/** Like {@link list} for long entries: ends after the entry that fills a listing's number of lines with its parts. */
 function upTo<Item>(
   items: Iterable<Item>,
   partsOf: (item: Item) => number,
@@ -129,7 +129,7 @@ function showSchedulers({ assignments }: BrokerState): object {
   });
 }
 
-/** The routing id as text if printable, or else in hex. */
+/** The routing id as text if printable, otherwise in hex. */
 function idOf({ id }: Peer): string {
   try {
     const text = fromUtf8.decode(id);

@@ -19,16 +19,16 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
   readonly open: WorkerJobs;
   /** Free slots. */
   slots = 0;
-  /** Jobs it was given minus the READYs since: slots in use, as far as can be told. */
+  /** Jobs it was given minus the READYs since: slots in use, as far as known. */
   busy = 0;
   processed = 0;
   /** Jobs that went to another worker because a process of this one was replaced. */
   resends = 0;
-  /** It has answered a guaranteed job that asked for no reply (rule 19). */
+  /** It has answered a guaranteed job without a requested reply (rule 19). */
   answersAll = false;
   /** When it last showed a new slot (rule 20). */
   grownAt: number;
-  /** Rule 37: it gets no further jobs, and is sent home when it has none. */
+  /** Rule 37: it gets no further jobs, and is dismissed when it has none. */
   isLeaving = false;
   /** It has been registered long enough for its slots to be known (rule 19). */
   settled = false;
@@ -45,7 +45,7 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
     return this.subscriptions.map(({ queue }) => queue.name);
   }
 
-  /** No slot is in use and no reply is due. READYs of new processes may hide that a job still runs. */
+  /** No slot is in use and no reply is due. READYs of new processes may hide that a job is still running. */
   get isDone(): boolean {
     if (this.busy > 0) return false;
     for (const job of this.open.values()) if (job.replyRequested) return false;
@@ -110,7 +110,7 @@ export class Leaver implements EmqpParty {
   }
 }
 
-/** All peers that are registered, or were lately. The same routing id at both ports is two peers. */
+/** All peers that are registered, or recently were. The same routing id at both ports is two peers. */
 export class Peers {
   readonly #tables: Readonly<Record<EmqpPort, WorkerTable<Worker | Scheduler>>>;
   readonly #leavers = { frontend: new Map<string, Leaver>(), backend: new Map<string, Leaver>() } as const;
@@ -207,7 +207,7 @@ export class Peers {
     return this.#grace.takeDue(now);
   }
 
-  /** No peer expires before `now + ms`: this process was too busy to listen (ADR 4). */
+  /** No peer expires before `now + ms`: our process was too busy to listen (ADR 4). */
   postponeExpiry(ms: number, now: number): void {
     this.#tables.frontend.postponeExpiry(ms, now);
     this.#tables.backend.postponeExpiry(ms, now);
@@ -229,13 +229,13 @@ export class Peers {
   }
 }
 
-/** `left`: it said farewell. `former`: it believes it is registered, and is not. */
+/** `left`: it said farewell. `former`: it believes it is registered, but is not. */
 export type Silence = 'left' | 'former';
 
-/** Bound; beyond it the oldest is forgotten. */
+/** Limit; beyond it the oldest is forgotten. */
 const SILENCED_MAX = 100_000;
 
-/** Silenced peers, and why. Usually empty: then it costs nothing. */
+/** Peers that get nothing, and why. Usually empty: then it costs nothing. */
 export class Silenced {
   readonly #why = new Map<string, Silence>();
 
@@ -255,7 +255,7 @@ export class Silenced {
     }
   }
 
-  /** The peer begins anew, or its connection has ended. */
+  /** The peer starts anew, or its connection has ended. */
   remove(party: EmqpParty): void {
     if (this.#why.size > 0) this.#why.delete(silencedKey(party));
   }

@@ -1,4 +1,7 @@
-/** EventMQ broker: who is registered, who is alive, and who is told nothing. Rules 2 to 6, 8, 16, 18 and 33; a lost worker's jobs are `../jobs/recovery.ts`. */
+/**
+ * EventMQ broker: which peers are registered, alive, or get nothing. Rules 2 to 6, 8, 16, 18 and 33; `../jobs/recovery.ts` handles a lost
+ * worker's jobs.
+ */
 import type { EmqpInformScheduler, EmqpInformWorker, EmqpQueue, EmqpRequest } from '@proj/frames/emqp';
 import type { Access, Peer, UndeliverableReason } from '@proj/transport';
 import type { Rights } from '../../../shared/rights.js';
@@ -14,10 +17,10 @@ import type { BrokerState } from '../state.js';
 
 type Inform = EmqpInformWorker | EmqpInformScheduler;
 
-/** Somebody at one of the ports that peers register at. */
+/** A peer at one of the ports for registration. */
 export type PortParty = EmqpParty & { readonly port: EmqpPort };
 
-/** Registers workers and schedulers, keeps them alive, and lets them go. */
+/** Registers workers and schedulers, keeps them alive, and removes them. */
 export class Registration {
   readonly #settings: EmqpBrokerSettings;
   readonly #defaultQueues: readonly EmqpQueue[];
@@ -42,11 +45,11 @@ export class Registration {
     this.#recovery = parts.recovery;
   }
 
-  /** What the sender is to the broker: the column of the legality table. */
+  /** The sender's role: the column of the legality table. */
   standingOf(from: EmqpParty, member: Worker | Scheduler | undefined, leaver: Leaver | undefined): Standing {
     const registered = member ?? leaver;
     if (registered === undefined) return 'stranger';
-    // The key of the registration itself may serve: the rules were checked then.
+    // The registration's own key may serve: the rules were checked then.
     if (
       this.#rights.limited &&
       registered.peer.publicKey !== from.peer.publicKey &&
@@ -56,7 +59,7 @@ export class Registration {
     return member?.role ?? 'leaving';
   }
 
-  /** Rule 6: a sign of life; and a hint, once, when it was long in coming. */
+  /** Rule 6: a sign of life; and a hint, once, if it was long in coming. */
   heard(member: Worker | Scheduler | undefined, leaver: Leaver | undefined): void {
     const { peers } = this.#state;
     if (leaver !== undefined) peers.renew(leaver, this.#out.now);
@@ -68,8 +71,8 @@ export class Registration {
   }
 
   /**
-   * Rule 6: the peer believes it is registered. Our farewell makes one that understands it register again at once. It is said once, and nothing
-   * after it: other peers would take any message of ours for a sign of life.
+   * Rule 6: the peer believes it is registered. Our farewell makes a peer that understands it register again at once. It is sent once, and
+   * nothing after it: other peers would take any message of ours for a sign of life.
    */
   farewellToFormer(from: EmqpParty): void {
     this.#out.dropMessage('unknown-peer', from);
@@ -79,7 +82,7 @@ export class Registration {
     this.#out.bye(from);
   }
 
-  /** Rules 2 to 5: INFORM that is refused gets no ACK. */
+  /** Rules 2 to 5: a refused INFORM gets no ACK. */
   inform(from: PortParty, command: Inform): void {
     const known = this.#state.peers.find(from);
     const refusal = this.#refusal(from.peer, command, known === undefined);
@@ -93,29 +96,29 @@ export class Registration {
     this.#out.counters.peersJoined++;
     this.#out.effects.push({ kind: 'peer-joined', role: member.role, port: from.port, peer: from.peer });
     this.#out.send(member, { kind: 'ack', id: this.#out.newId(), of: command.id });
-    // Rule 3: a real job manager says no READY before it has heard one.
+    // Rule 3: a real job manager sends no READY before it has received a heartbeat.
     this.#out.heartbeat(member);
   }
 
-  /** Rule 8: the first farewell is the last word between the two, whoever says it. */
+  /** Rule 8: the first farewell is the last message between the two, whichever side sends it. */
   bye(from: EmqpParty, member: Worker | Scheduler | undefined): void {
     this.#state.silenced.add({ port: from.port, peer: from.peer }, 'left');
     if (member !== undefined) this.leave(member, 'bye');
   }
 
-  /** Rules 4 and 18: gone in order, with jobs it may still finish. Nothing more is sent to it. */
+  /** Rules 4 and 18: it left in order, with jobs it may still finish. It gets nothing more. */
   leave(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
     this.#forget(member, reason);
     if (member.role === 'worker') this.#recovery.leave(member);
   }
 
-  /** Rule 16: unreachable. Nothing more is sent to it, but what was sent may still come back. */
+  /** Rule 16: unreachable. It gets nothing more, but what was sent may still come back. */
   strand(member: Worker | Scheduler, reason: UndeliverableReason): void {
     this.#forget(member, reason);
     if (member.role === 'worker') this.#recovery.strand(member);
   }
 
-  /** Rule 16: a request came back. It goes on, behind guaranteed jobs that its worker was given before. */
+  /** Rule 16: a request came back. It continues, behind guaranteed jobs that its worker got before. */
   returned(from: EmqpParty, request: EmqpRequest, reason: UndeliverableReason): void {
     const { peers } = this.#state;
     const member = peers.find(from);
@@ -128,7 +131,7 @@ export class Registration {
     if (job !== undefined) this.#dispatcher.again(job);
   }
 
-  /** Rules 16 and 18: the transport says that the connection has ended. */
+  /** Rules 16 and 18: the transport reports that the connection has ended. */
   gone(party: EmqpParty): void {
     const { peers, silenced } = this.#state;
     silenced.remove(party);
@@ -141,7 +144,7 @@ export class Registration {
     this.#recovery.recover(leaver.open);
   }
 
-  /** Rule 33. All who must go do so before the first job is sent on, or it might go to one of them. */
+  /** Rule 33. All peers that must leave do so before the first job is resent, or it might go to one of them. */
   changeAccess(access: Access): void {
     this.#rights.replace(access);
     const { peers } = this.#state;
@@ -160,7 +163,7 @@ export class Registration {
     for (const open of lost) this.#recovery.recover(open);
   }
 
-  /** Rules 6 and 18. All who are due go before the first job is sent on, or it might go to one of them. */
+  /** Rules 6 and 18. All expired peers leave before the first job is resent, or it might go to one of them. */
   expire(): void {
     const { peers } = this.#state;
     const { now } = this.#out;
@@ -215,7 +218,7 @@ export class Registration {
     return worker;
   }
 
-  /** Takes the peer out of all tables; a worker's jobs remain to be dealt with. Nothing more is sent to it. */
+  /** Removes the peer from all tables; a worker's jobs still have to be handled. It gets nothing more. */
   #forget(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
     const { role, port, peer } = member;
     this.#state.peers.remove(member);

@@ -9,7 +9,7 @@ import type { Scheduler } from './peers.js';
 const JOBS_MAX = 100_000;
 const TEXT_MAX_LENGTH = 67_108_864;
 
-/** Schedulers in the order of their INFORMs, and the jobs each was given. */
+/** Schedulers in the order of their INFORMs, and the jobs that each got. */
 export class Assignments {
   readonly #schedulers = new Set<Scheduler>();
   readonly #byJob = new Map<string, Scheduler>();
@@ -36,7 +36,7 @@ export class Assignments {
     if (this.#latest === scheduler) this.#latest = [...this.#schedulers].at(-1);
   }
 
-  /** The scheduler for the job: the one that has it, or else the one that came last; `undefined` if there is none. */
+  /** The scheduler for the job: the one that has it, otherwise the newest; `undefined` if there is none. */
   assign(job: string): Scheduler | undefined {
     const known = this.#byJob.get(job);
     const scheduler = this.#latest;

@@ -1,4 +1,4 @@
-/** EventMQ broker: how it stops, and how peers are sent home. Rules 27 and 37. */
+/** EventMQ broker: how it stops, and how peers are dismissed. Rules 27 and 37. */
 import type { Dispatcher } from '../jobs/dispatcher.js';
 import type { EmqpParty } from '../events.js';
 import type { Guarantee } from '../guarantee/guarantee.js';
@@ -9,7 +9,7 @@ import type { Registration } from './registration.js';
 import type { Results } from '../jobs/results.js';
 import type { BrokerState } from '../state.js';
 
-/** What it works with. */
+/** The parts it uses. */
 interface Parts {
   readonly registration: Registration;
   readonly results: Results;
@@ -18,13 +18,13 @@ interface Parts {
   readonly dispatcher: Dispatcher;
 }
 
-/** Sends peers home as they finish, and ends when all have gone or the time is up. */
+/** Dismisses peers as they finish, and ends when all have gone or the time is up. */
 export class Shutdown {
   readonly #drainMs: number;
   readonly #state: BrokerState;
   readonly #out: Output;
   readonly #parts: Parts;
-  /** Clients that wait for something, by port and routing id: they get the farewell last. */
+  /** Clients that await something, by port and routing id: they get the farewell last. */
   readonly #awaiters = new Map<string, EmqpParty>();
   /** Workers that leave when they have no jobs. */
   readonly #leaving = new Set<Worker>();
@@ -37,12 +37,12 @@ export class Shutdown {
     this.#parts = parts;
   }
 
-  /** When waiting for workers ends; `Infinity` unless the broker stops. */
+  /** When waiting for workers ends; `Infinity` unless the broker is stopping. */
   get deadline(): number {
     return this.#deadline;
   }
 
-  /** Begins to stop: peers without work may go now, the others when they are done. */
+  /** Begins to stop: peers without work may leave now, the others when they are done. */
   begin(): void {
     if (this.#state.phase !== 'serving') return;
     this.#state.phase = 'draining';
@@ -56,7 +56,7 @@ export class Shutdown {
     if (this.#state.peers.find(client) === undefined) this.#awaiters.set(`${client.port} ${client.peer.key}`, client);
   }
 
-  /** While the broker stops, a peer without a job may go; so may a worker that an operator wants gone. */
+  /** While the broker is stopping, a peer without a job may leave; so may a worker that an operator dismissed. */
   perhapsSendHome(member: Worker | Scheduler): void {
     if (member.role === 'worker' && !member.isDone) return;
     if (this.#state.phase === 'draining') this.#sendHome(member, 'drained');
@@ -82,7 +82,7 @@ export class Shutdown {
       else this.#leaving.delete(worker);
   }
 
-  /** Ends when the last peer has gone and the store has taken everything. */
+  /** Ends when the last peer has gone and the store has written everything. */
   finishIfDone(): void {
     const { phase, peers, keeper } = this.#state;
     if (phase === 'draining' && peers.size + peers.leaving === 0 && !keeper.isBusy) this.#finish();
@@ -93,7 +93,7 @@ export class Shutdown {
     if (this.#out.now >= this.#deadline) this.#finish();
   }
 
-  /** Farewell; results of jobs it still has are forwarded all the same. */
+  /** Farewell; results of jobs it still has are forwarded anyway. */
   #sendHome(member: Worker | Scheduler, reason: 'drained' | 'dismissed'): void {
     this.#out.bye(member);
     if (member.role === 'worker') {
@@ -103,7 +103,7 @@ export class Shutdown {
     this.#parts.registration.leave(member, reason);
   }
 
-  /** Farewell to everybody who is left, then nothing more. */
+  /** Farewell to all remaining peers, then nothing more. */
   #finish(): void {
     const { peers, queues, silenced } = this.#state;
     this.#state.phase = 'drained';

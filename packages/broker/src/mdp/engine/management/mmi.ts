@@ -87,7 +87,7 @@ export function hasWorkers(name: string, { services }: BrokerState): boolean {
   return (['0.1', '0.2'] as const).some((version) => (services.find(version, name)?.workers ?? 0) > 0);
 }
 
-/** The workers of a service in both versions, or of all services if the name is empty; then what services inside the broker count as. */
+/** The workers of a service in both versions, or of all services if the name is empty; then the workers that services inside the broker count as. */
 function listWorkers(version: MdpVersion, name: string, state: BrokerState, now: number, skip: number): Uint8Array[] {
   const lineOf = (item: Worker | Slot) => (item instanceof Worker ? describe(item, now) : describeSlot(item, version));
   const matches = ({ service }: Worker | Slot) => name === '' || service.name === name;

@@ -1,11 +1,14 @@
-/** Majordomo broker, rule 29: services inside it. They take what no worker is idle for; a handler that fails is treated as a lost worker. */
+/**
+ * Majordomo broker, rule 29: services inside it. They take requests for which no worker is idle; a handler that fails is treated as a lost
+ * worker.
+ */
 import type { MdpBody } from '@proj/frames/mdp';
 import type { MdpOwnServiceEvent, MdpRequestLoss } from '../events.js';
 import type { Output } from '../output.js';
 import { OwnService, type OwnServiceSpec, type Request, type Run, type Service } from '../records.js';
 import type { BrokerState } from '../state.js';
 
-/** What becomes of requests: decided by the dispatcher. `kept` says that a handler keeps the body. */
+/** What happens to requests, decided by the dispatcher. `kept` says that a handler keeps the body. */
 interface Requests {
   unwait(request: Request): void;
   begun(request: Request): void;
@@ -86,7 +89,7 @@ export class OwnServiceRunner {
     this.#fill(service);
   }
 
-  /** It takes no more requests, and counts as a worker less for each handler once its last handler has ended. */
+  /** It accepts no more requests, and once its last handler has ended, counts as a worker less for each handler. */
   #withdraw(own: OwnService | undefined): void {
     if (own === undefined) return;
     own.withdrawn = true;

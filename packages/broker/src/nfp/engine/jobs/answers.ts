@@ -1,4 +1,4 @@
-/** NFP broker: what workers say, on its way to clients and subscribers. Rules 13, 15, 22 and 24. */
+/** NFP broker: workers' answers on their way to clients and subscribers. Rules 13, 15, 22 and 24. */
 import { equalBytes, latin1 } from '@proj/frames';
 import type { NfpWorkerAnswer, NfpWorkerTableAnswer } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
@@ -10,7 +10,7 @@ import type { Job, Worker } from '../records.js';
 import type { Recovery } from './recovery.js';
 import type { BrokerState } from '../state.js';
 
-/** Passes answers of workers on, joins them, publishes them, or drops them. */
+/** Forwards, joins, publishes or drops workers' answers. */
 export class Answers {
   readonly #settings: NfpBrokerSettings;
   readonly #state: BrokerState;
@@ -26,7 +26,7 @@ export class Answers {
     this.#gathers = gathers;
   }
 
-  /** Rule 15: goes to the client whose address it bears. */
+  /** Rule 15: goes to the client whose address it has. */
   addressed(worker: Worker, answer: NfpWorkerAnswer): void {
     const job = this.#state.jobs.find(answer.uuid);
     const client = clientOf(answer.client, job);
@@ -35,7 +35,7 @@ export class Answers {
     if (!this.#gather(worker, client.key, answer)) this.#pass(client, worker, answer);
   }
 
-  /** Rule 15: bears no address, so it goes to the client that asked, if that is remembered. */
+  /** Rule 15: has no address, so it goes to the client that asked, if remembered. */
   unaddressed(worker: Worker, answer: NfpWorkerTableAnswer): void {
     const { command, service, uuid } = answer;
     const job = this.#state.jobs.find(uuid);
@@ -45,11 +45,11 @@ export class Answers {
     if (isOwn && this.#gather(worker, undefined, answer)) return;
     if (job !== undefined && isOwn && (job.service === service || isReserved(job.service)))
       this.#pass(command === 'event' || command === 'stream' ? job.poster : job.asker, worker, answer);
-    // An EVENT whose uuid is no known job is for subscribers only.
+    // An EVENT whose uuid is not a known job is for subscribers only.
     else if (!isPublished || job !== undefined) this.#out.dropAnswer('no-owner', worker.peer, service);
   }
 
-  /** Rule 13. A client that is owed one answer for this worker all the same is told to ask again. */
+  /** Rule 13. A client that still awaits one answer for this worker is told to ask again. */
   #hears(
     worker: Worker,
     job: Job | undefined,
@@ -63,14 +63,14 @@ export class Answers {
     return false;
   }
 
-  /** Rule 24: true when the answer was one that an open call waits for. */
+  /** Rule 24: true if an open call waits for this answer. */
   #gather(worker: Worker, client: string | undefined, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): boolean {
     if (!this.#gathers.answer(worker, client, answer)) return false;
     this.#out.counters.answers[answer.command]++;
     return true;
   }
 
-  /** Rule 22: publishes an EVENT; false when nothing is published. */
+  /** Rule 22: publishes an EVENT; false if nothing is published. */
   #publish(worker: Worker, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): boolean {
     if (this.#settings.publish === undefined || answer.command !== 'event') return false;
     const { uuid, status, statusText, body } = answer;

@@ -1,6 +1,6 @@
 /**
- * NFP broker: what a client's call leads to. Rules 9 to 13 and 24. Which calls are legal is `../legality.ts`, who may wait `waiting.ts`, what follows
- * the loss of a worker `recovery.ts`.
+ * NFP broker: handles clients' calls. Rules 9 to 13 and 24. `../legality.ts` says which calls are legal, `waiting.ts` which may wait,
+ * `recovery.ts` what follows the loss of a worker.
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall, NfpTarget } from '@proj/frames/nfp';
@@ -15,7 +15,7 @@ import type { BrokerState } from '../state.js';
 import { chooseForJob, chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
 import { NOBODY, type Waiting } from './waiting.js';
 
-/** Services that the broker has only where it is configured for them. */
+/** Services that the broker has only if configured. */
 const UNSERVED: ReadonlyMap<string, string> = new Map([
   [BROKER_SID, 'the broker has no inventory'],
   [BROKER_FSS, 'the broker has no files'],
@@ -51,7 +51,7 @@ export class Dispatcher {
     this.#gathers = gathers;
   }
 
-  /** Does what the table of calls says. */
+  /** Performs the verdict of the call table. */
   accept(peer: Peer, call: NfpClientCall): void {
     const job = this.#state.jobs.find(call.uuid);
     const isElsewhere = job !== undefined && job.service !== call.service;
@@ -130,7 +130,7 @@ export class Dispatcher {
     else this.#refuse(peer, call);
   }
 
-  /** A POST of a job that workers have is the same job again: a worker that was too busy may be offered it once more. */
+  /** A POST of a job that workers have is the same job again: a worker that was too busy may be offered it again. */
   #jobOf(peer: Peer, call: NfpClientCall, before: Job | undefined): Job {
     const { jobs } = this.#state;
     const isAgain = before?.service === call.service && before.partCount > 0;
@@ -148,7 +148,7 @@ export class Dispatcher {
     return part !== undefined && part.state !== 'moved';
   }
 
-  /** A job for any worker goes to none of those that had it before and are to drop it. */
+  /** A job for any worker goes to none of those that had it before and must drop it. */
   #recipientsOfPost(target: NfpTarget, call: NfpClientCall, before: Job | undefined): TargetWorkers {
     const { service } = call;
     if (target.kind !== 'any' || before?.service !== service || before.partCount === 0)
@@ -157,7 +157,7 @@ export class Dispatcher {
     return { present: other === undefined ? [] : [other], away: [], missing: [] };
   }
 
-  /** The worker that has the job gets it again: it knows by the uuid what it has. */
+  /** The worker that has the job gets it again: it recognizes the uuid. */
   #repost(peer: Peer, call: NfpClientCall, job: Job, { holder }: Part): void {
     job.poster = peer;
     this.#state.jobs.touch(job, peer);
@@ -174,14 +174,14 @@ export class Dispatcher {
     const { present, absent, isForAll } = isManagement
       ? this.#recipientsOfManagement(isGathered && target.kind === 'any' ? ALL : target, service)
       : this.#recipientsOf(target, call, job, isGathered);
-    // Nobody knows all workers yet: a client that asks them all about a job of an earlier broker is to ask again.
+    // Not all workers are known yet: a client that asks them all about a job of an earlier broker must ask again.
     const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling && (job?.partCount ?? 0) === 0;
     const isNobody = present.length + absent.length === 0;
     if (isNobody && !(isEarly && command !== 'put')) {
       this.#refuse(peer, call);
       return;
     }
-    // Rule 24: one answer of all has to wait until all can be asked. DELETE is relayed all the same: it may be said only once.
+    // Rule 24: one answer of all has to wait until all can be asked. DELETE is relayed anyway: it may be sent only once.
     const isPending =
       present.length === 0 ||
       (isEarly && (isGathered || command !== 'delete')) ||
@@ -220,13 +220,13 @@ export class Dispatcher {
     return { present, absent: [], isForAll: target.kind === 'all' };
   }
 
-  /** The workers that have the job now, in place of those that had it; of the absent ones those that have it or may come back. */
+  /** The workers that have the job now, instead of those that had it; of the absent ones, those that have it or may return. */
   #recipientsOf(target: NfpTarget, { service }: NfpClientCall, job: Job | undefined, isGathered: boolean): Recipients {
     const { holders } = this.#state;
     const { now } = this.#out;
     const mine = job?.service === service ? job : undefined;
     const current = mine?.current?.holder;
-    // Rule 13: a worker that had the job before is not listened to.
+    // Rule 13: a worker that had the job before is ignored.
     const isMoved = (holder: Holder | undefined): boolean =>
       holder !== undefined && job?.partAt(holder)?.state === 'moved';
     if (target.kind === 'any' && current !== undefined)
@@ -254,7 +254,7 @@ export class Dispatcher {
     return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)], isForAll: false };
   }
 
-  /** DELETE: the job is over at these workers. True when some of it had not left the broker, or was to be kept for an absent worker. */
+  /** DELETE: the job has ended at these workers. True if part of it had not left the broker, or was kept for an absent worker. */
   #drop(job: Job, present: readonly Worker[], absent: readonly string[]): boolean {
     const { jobs, figures } = this.#state;
     let isOurs = false;

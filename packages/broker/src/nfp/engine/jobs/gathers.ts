@@ -15,10 +15,10 @@ import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from '../output.js';
 import type { Asked, Output } from '../output.js';
 import type { Worker } from '../records.js';
 
-/** Charged for each call and each worker it waits for, on top of the bodies that have come. */
+/** Charged for each call and each worker it waits for, in addition to the received bodies. */
 const WAITING_COST = 256;
 
-/** What a call occupies on top of what it is charged. */
+/** Memory of a call in addition to what it is charged. */
 const CALL_BYTES = 1024;
 
 /** Longest reply that is parsed to be joined with others; a longer one is joined as `null`. */
@@ -31,7 +31,7 @@ const decoder = new TextDecoder();
 /** A worker's answer to a call. */
 type Answer = NfpStatus & { readonly command: NfpAnswer; readonly uuid: string; readonly body: NfpBody };
 
-/** What one worker has said, or the broker in its place. */
+/** The answer of one worker, or of the broker in its place. */
 interface Said {
   readonly worker: string;
   /** One of the text's. */
@@ -47,15 +47,15 @@ class OpenCalls {
   readonly bytes = new Share();
 }
 
-/** A call that is not answered yet. */
+/** An unanswered call. */
 class Gather {
   readonly peer: Peer;
   readonly open: OpenCalls;
   readonly asked: Asked;
   readonly isMmi: boolean;
-  /** Workers that have said nothing yet, by key. */
+  /** Workers that have not answered yet, by key. */
   readonly awaited = new Map<string, Worker>();
-  /** By key, in the order of the call; `undefined` for workers that have said nothing yet. */
+  /** By key, in the order of the call; `undefined` for workers that have not answered yet. */
   readonly said = new Map<string, Said | undefined>();
   readonly patience = new Deadline<Gather>(this);
   cost = 0;
@@ -68,7 +68,7 @@ class Gather {
   }
 }
 
-/** All such calls. An answer costs O(1), the loss of a worker or a client as much as it had open. */
+/** All such calls. An answer costs O(1), the loss of a worker or client as much as it had open. */
 export class Gathers {
   readonly #out: Output;
   readonly #jobs: JobTable;
@@ -92,7 +92,7 @@ export class Gathers {
     this.#patience = new DeadlineList(options.requestTtlMs);
   }
 
-  /** Calls that are not answered yet. */
+  /** Unanswered calls. */
   get size(): number {
     return this.#patience.size;
   }
@@ -106,7 +106,7 @@ export class Gathers {
     return this.#patience.deadline;
   }
 
-  /** Opens a call to these workers, at least one; false, and nothing else, when this client or all have too much open. */
+  /** Opens a call to these workers, at least one; false, without any effect, if this client or all together have too much open. */
   open(peer: Peer, call: NfpClientCall, workers: readonly Worker[]): boolean {
     const cost = WAITING_COST * (1 + workers.length);
     const open = this.#byClient.get(peer.key) ?? new OpenCalls();
@@ -125,13 +125,13 @@ export class Gathers {
     return true;
   }
 
-  /** A worker has answered the client or, in the shape of the tables, nobody in particular. True when that answers an open call. */
+  /** A worker has answered the client or, in the shape of the tables, nobody in particular. True if that answers an open call. */
   answer(worker: Worker, client: string | undefined, answer: Answer): boolean {
     const ofJob = this.#byWorker.get(worker.peer.key)?.get(answer.uuid);
     const [gather] = (client === undefined ? ofJob?.values().next().value : ofJob?.get(client)) ?? [];
     if (gather === undefined || !isReply(gather, answer)) return false;
     const { status, statusText } = answer;
-    // A reply that is to be joined is kept until the last one has come.
+    // A reply that must be joined is kept until the last one has arrived.
     const isLast = gather.said.size === 1;
     const body = isLast ? answer.body : compactAll(answer.body);
     const cost = isLast ? 0 : frameCost(body);
@@ -155,18 +155,18 @@ export class Gathers {
     if (mine === undefined) return;
     const open = [...mine.values()].flatMap((ofJob) => [...ofJob.values()].flat());
     for (const gather of open) {
-      // Rule 13: the job may yet be done, by this one or another.
+      // Rule 13: the job may yet be done, by this worker or another.
       const goesOn = this.#jobs.find(gather.asked.uuid)?.partAt(worker.holder) !== undefined;
       this.#fail(gather, worker, goesOn ? PENDING : REQUEST_TIMEOUT, 'the worker was lost');
     }
   }
 
-  /** The client is gone: nobody waits for its answers. */
+  /** The client has gone: nobody waits for its answers. */
   leave(client: Peer): void {
     for (const gather of [...(this.#byClient.get(client.key)?.gathers ?? [])]) this.#close(gather);
   }
 
-  /** Answers in place of workers that have said nothing for too long. */
+  /** Answers in place of workers that have been silent too long. */
   expire(): void {
     const { now } = this.#out;
     const error = `the worker has said nothing for ${this.#patience.delayMs} ms`;
@@ -188,7 +188,7 @@ export class Gathers {
       }
   }
 
-  /** Throws when the tables disagree. Linear. */
+  /** Throws if the tables disagree. Linear. */
   assertInvariants(): void {
     let [open, cost] = [0, 0];
     for (const { gathers, bytes } of this.#byClient.values()) {
@@ -254,8 +254,8 @@ function isReply({ isMmi }: Gather, { command, status }: Answer): boolean {
 }
 
 /**
- * One answer out of all. Workers that do not know the job are left out when another does. A single answer stays as it is, byte for byte; several
- * stand each under its worker's name. The whole is pending as long as one answer is.
+ * Joins all answers. Workers that do not know the job are left out if another does. A single answer stays unchanged, byte for byte; several are
+ * listed under their workers' names. The whole is pending as long as one answer is.
  */
 function joined(all: readonly Said[]): Said {
   const known = all.filter(({ unknown }) => !unknown);
@@ -267,7 +267,7 @@ function joined(all: readonly Said[]): Said {
   return { worker: '', status, unknown: false, body: encodeNfpJson(bodies) };
 }
 
-/** A result that comes under the worker's name already is unwrapped. A body that is not JSON is text. */
+/** A result that is already under the worker's name is unwrapped. A body that is not JSON is text. */
 function valueOf(worker: string, body: NfpBody): unknown {
   const value = decodeNfpJson(body, JOINED_MAX_BYTES);
   if (value === undefined)

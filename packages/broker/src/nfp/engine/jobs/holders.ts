@@ -9,7 +9,7 @@ import { Holder, type Worker } from '../records.js';
 /** How long the name of an absent worker is remembered. */
 const KNOWN_MS = 600_000;
 
-/** Every name that is registered, was registered lately, or is waited for by a job. Every operation but `awayFrom` is O(1). */
+/** Every name that is registered, was recently registered, or is awaited by a job. Every operation but `awayFrom` is O(1). */
 export class Holders {
   readonly #byKey = new Map<string, Holder>();
   /** Names without a registration, by service. */
@@ -61,7 +61,7 @@ export class Holders {
     return holder;
   }
 
-  /** The registration ends, or goes on without a connection until `awayUntil`. The worker's jobs wait from now on. */
+  /** The registration ends, or continues without a connection until `awayUntil`. The worker's jobs wait from now on. */
   leave(holder: Holder, awayUntil: number | undefined, now: number): void {
     const { worker } = holder;
     holder.away =
@@ -72,7 +72,7 @@ export class Holders {
     this.#patience.renew(holder.patience, now);
   }
 
-  /** The name to wait for, added if need be; `undefined` when too many names are absent. */
+  /** The name to wait for, added if necessary; `undefined` if too many names are absent. */
   expect(name: string, service: string): Holder | undefined {
     const known = this.named(name);
     if (known !== undefined || this.#absentCount >= this.#max) return known;
@@ -81,7 +81,7 @@ export class Holders {
     return holder;
   }
 
-  /** Whether the service has had a worker lately. */
+  /** Whether the service recently had a worker. */
   knows(service: string, now: number): boolean {
     this.#sweep(now);
     if (service === EVERY_SERVICE) return this.#memory.size > 0;
@@ -89,13 +89,13 @@ export class Holders {
     return false;
   }
 
-  /** Whether the name was registered lately for the service, or for any when that is `all`. */
+  /** Whether the name was recently registered for the service, or for any if that is `all`. */
   knowsName(holder: Holder, service: string, now: number): boolean {
     this.#sweep(now);
     return holder.memory.list !== undefined && (service === EVERY_SERVICE || holder.service === service);
   }
 
-  /** Names of the service whose registration goes on without a connection. */
+  /** Names of the service whose registration continues without a connection. */
   awayFrom(service: string, now: number): Holder[] {
     const sets = service === EVERY_SERVICE ? this.#absent.values() : [this.#absent.get(service) ?? []];
     const holders: Holder[] = [];
@@ -104,7 +104,7 @@ export class Holders {
     return holders;
   }
 
-  /** The next name that its jobs have waited for long enough. Call until `undefined`. */
+  /** The next name that its jobs have awaited for long enough. Call until `undefined`. */
   takeOverdue(now: number): Holder | undefined {
     return this.#patience.takeDue(now);
   }

@@ -1,4 +1,4 @@
-/** NFP broker: sends jobs to workers and tells clients so. Rules 9, 12 and 13; `dispatcher.ts`, `waiting.ts` and `recovery.ts` decide. */
+/** NFP broker: sends jobs to workers and informs clients. Rules 9, 12 and 13; `dispatcher.ts`, `waiting.ts` and `recovery.ts` decide. */
 import { fromLatin1 } from '@proj/frames';
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall } from '@proj/frames/nfp';
@@ -22,18 +22,18 @@ export interface Addressees {
   readonly away?: readonly Holder[];
   /** Names of workers that get it if they come. */
   readonly absent?: readonly string[];
-  /** What the answer says of names that get nothing. */
+  /** The answer's explanation for names that get nothing. */
   readonly errors?: readonly string[];
   /** For all there are: this uses up nobody's turn. */
   readonly isForAll?: boolean;
-  /** The POST to answer; absent when it has had its answer. */
+  /** The POST to answer; absent if it has been answered. */
   readonly asked?: Asked;
 }
 
 const NOTHING: NfpBody = [fromLatin1('{}')];
 const NONE: readonly never[] = [];
 
-/** Sends jobs, relays calls, and says what the broker has to say about both. */
+/** Sends jobs, relays calls, and sends the broker's own words about both. */
 export class JobSender {
   readonly #settings: NfpBrokerSettings;
   readonly #state: BrokerState;
@@ -46,7 +46,7 @@ export class JobSender {
     this.#out = out;
   }
 
-  /** Rule 9: 202, then POST to each worker present. With nobody registered the client hears nothing yet, or 300 if it understands that. */
+  /** Rule 9: 202, then POST to each worker present. If none is registered the client gets nothing yet, or 300 if it understands that. */
   post(
     job: Job,
     body: NfpBody,
@@ -55,7 +55,7 @@ export class JobSender {
     const { jobs } = this.#state;
     // Earlier POSTs of the same job wait, and nobody has been sent it: its 202 names their workers too.
     const isJoined = job.attempts === 0 && job.held > 0;
-    // When the budget is full, the job loses its second try, not its first.
+    // If the budget is full, the job loses its second try, not its first.
     const kept = job.cost > 0 || jobs.bodies.keep(job, body);
     const names: string[] = [];
     const refused: string[] = [];
@@ -64,7 +64,7 @@ export class JobSender {
       names.push(worker.name);
     }
     for (const holder of away) (kept && this.#hold(job, holder) ? names : refused).push(holder.name);
-    // Absent workers are named in a 202 only if there is, or has been, one for this job.
+    // A 202 names absent workers only if there is, or was, one for this job.
     const hasAcceptance = job.attempts > 0 || names.length > 0;
     for (const name of absent) (kept && this.#expect(job, name) ? names : refused).push(name);
     const untold = refused.length === 0 ? errors : [...errors, ...refused.map(tooMuch)];
@@ -84,7 +84,7 @@ export class JobSender {
     }
   }
 
-  /** The worker of a part is there now, or again: POST, with 202 if there has been none. */
+  /** The worker of a part is present now, or again: POST, with 202 if there has been none. */
   repeat(part: Part, worker: Worker): void {
     const { job } = part;
     const isFirst = job.attempts === 0;
@@ -120,7 +120,7 @@ export class JobSender {
     this.#out.dispatch(peer, asked, 202, said);
   }
 
-  /** 300 to a POST, if the client writes commands as the text does: no other is known to understand it. */
+  /** 300 to a POST, if the client writes commands as the specification does: no other is known to understand it. */
   pending(peer: Peer, asked: Asked): void {
     if (this.#out.formOf(peer) === 'byte') this.notYet(peer, asked);
   }
@@ -130,7 +130,7 @@ export class JobSender {
     this.#out.dispatch(peer, asked, 300, { workers: [], status: 'PENDING' });
   }
 
-  /** 400; nothing that workers say about the job is passed on any more. */
+  /** 400; nothing more that workers say about the job is forwarded. */
   giveUp(reason: NfpRefusal, job: Job, errors: readonly string[], isUnasked = true): void {
     const { waitingAt } = job;
     const asked = { ...unaskedBy(job), isUnasked };
@@ -139,7 +139,7 @@ export class JobSender {
     this.#out.refuse(reason, job.poster, asked, errors);
   }
 
-  /** Lets the job wait for a worker that is away. False when there is no room. */
+  /** Lets the job wait for a worker that is away. False if there is no room. */
   #hold(job: Job, holder: Holder): boolean {
     return this.#state.jobs.hold(job, holder, this.#out.now);
   }
@@ -169,7 +169,7 @@ export class JobSender {
   }
 }
 
-/** What the client is told of the names in a job's list that are not in `others`, in the order of the list. */
+/** What the client learns about the names in a job's list that are not in `others`, in the order of the list. */
 export function complaintsOf({ target: text }: Job, others: ReadonlySet<string>): string[] {
   const target = text === 'any' ? undefined : parseNfpTarget(text);
   if (target?.kind !== 'names' || (target.exact !== undefined && others.has(target.exact))) return [];

@@ -1,4 +1,4 @@
-/** NFP broker: jobs by uuid, and where each one is (rules 11 to 13, 15, 19). No protocol decisions. */
+/** NFP broker: jobs by uuid, and the state of each (rules 11 to 13, 15, 19). No protocol decisions. */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
@@ -14,17 +14,17 @@ import { type Holder, Job, Owner, Part, type Service } from '../records.js';
 /** Longest list of names that a job waits for, in characters: as in one POST. */
 const TARGET_MAX = 65_536;
 
-/** What a job occupies without its body, and what each of its parts occupies. */
+/** Memory of a job without its body, and of each of its parts. */
 const JOB_BYTES = 1024;
 const PART_BYTES = 256;
 
-/** Bound on parts, per job that may be remembered: a few broadcasts to many workers must not push out everything else. */
+/** Limit of parts, per job that may be remembered: a few broadcasts to many workers must not push out everything else. */
 const PARTS_PER_JOB = 4;
 
-/** Jobs that a client over its share loses for each new one, until every client has a share. */
+/** Number of jobs that a client over its share loses for each new one, until every client has a share. */
 const FORGOTTEN_FOR_ONE = 2;
 
-/** The jobs used last. Waiting jobs have a bound of their own and are never forgotten. */
+/** The jobs used last. Waiting jobs have their own limit and are never forgotten. */
 export class JobTable {
   readonly bodies: KeptBodies;
   readonly #byUuid = new Map<string, Job>();
@@ -100,7 +100,7 @@ export class JobTable {
     return this.#byUuid.get(uuid);
   }
 
-  /** Remembers a new job, in place of `before`, which has the same uuid. The least recently used job goes when there are too many. */
+  /** Remembers a new job, replacing `before`, which has the same uuid. If there are too many, the least recently used job is dropped. */
   add(peer: Peer, call: NfpClientCall, before: Job | undefined): Job {
     if (before !== undefined) this.forget(before);
     const job = new Job(peer, call, this.#join(peer), this.#figures.now);
@@ -109,7 +109,7 @@ export class JobTable {
     return job;
   }
 
-  /** A job that workers have, or are to drop, is posted again. Its parts stay followed, unless it is for any worker: then it starts at nobody. */
+  /** A job that workers have, or must drop, is posted again. Its parts stay followed, unless it is for any worker: then it starts at none. */
   renew(job: Job, peer: Peer, target: string): Job {
     job.poster = peer;
     setSince(job, this.#figures.now);
@@ -128,7 +128,7 @@ export class JobTable {
     return job;
   }
 
-  /** A kept job that nobody has been sent yet is posted for further names: it is for all of them. False when there is no room for the list. */
+  /** A kept job that nobody has been sent yet is posted for further names: it is for all of them. False if there is no room for the list. */
   widen(job: Job, target: string): boolean {
     if (job.attempts > 0 || job.cost === 0 || target === job.target) return true;
     const [before, more] = [parseNfpTarget(job.target), parseNfpTarget(target)];
@@ -151,7 +151,7 @@ export class JobTable {
     job.owner.recent.push(job.ownRecent);
   }
 
-  /** Lets a job with a kept body wait for the service; false when too many wait. */
+  /** Lets a job with a kept body wait for the service; false if too many wait. */
   wait(job: Job, service: Service, now: number): boolean {
     if (!this.#beginWaiting(job, now)) return false;
     this.#figures.accept(job);
@@ -166,7 +166,7 @@ export class JobTable {
     this.#endWaiting(job);
   }
 
-  /** Lets a job with a kept body wait for this worker, unless the worker has it; false when too many wait. */
+  /** Lets a job with a kept body wait for this worker, unless the worker has it; false if too many wait. */
   hold(job: Job, holder: Holder, now: number): boolean {
     const part = job.partAt(holder);
     if (part !== undefined && part.state !== 'moved') return true;
@@ -194,14 +194,14 @@ export class JobTable {
     return part;
   }
 
-  /** The worker has spoken about a job it was sent: it has it. */
+  /** The worker has said something about a job it was sent: it has it. */
   take(part: Part): void {
     part.state = 'taken';
     part.job.unsaid--;
     this.review(part.job);
   }
 
-  /** The worker is to drop the job, whatever it has said. */
+  /** The worker must drop the job, whatever it has said. */
   move(part: Part): void {
     const { job } = part;
     this.#figures.left(part);
@@ -212,7 +212,7 @@ export class JobTable {
     this.bodies.claim(job);
   }
 
-  /** The job is over at that worker: done, refused, deleted or given up. */
+  /** The job has ended at that worker: done, refused, deleted or given up. */
   settle(part: Part): void {
     const { job, holder } = part;
     this.#figures.left(part);
@@ -226,7 +226,7 @@ export class JobTable {
     this.review(job);
   }
 
-  /** Releases the body, or makes it spare, when its job no longer needs it. */
+  /** Releases the body, or makes it spare, if its job no longer needs it. */
   review(job: Job): void {
     if (job.waitingAt !== undefined || job.unsaid > 0) return;
     if (job.current !== undefined) {
@@ -238,7 +238,7 @@ export class JobTable {
     job.target = '';
   }
 
-  /** The job is over for its client: each worker that was sent it is to drop it, and nothing else of it is kept. */
+  /** The job has ended for its client: each worker that was sent it must drop it, and nothing else of it is kept. */
   close(job: Job): void {
     this.leave(job);
     for (const part of [...job.parts])
@@ -329,7 +329,7 @@ export class JobTable {
     this.#waits.give(job.owner.waiting, 1);
   }
 
-  /** The job may be forgotten from now on. A client over its share loses jobs of its own. */
+  /** The job may be forgotten from now on. A client over its share loses its own jobs. */
   #remember(job: Job): void {
     const { owner } = job;
     this.#recent.push(job);
@@ -348,7 +348,7 @@ export class JobTable {
   }
 }
 
-/** Takes the job out of the queue of its service; false when it waits in none. */
+/** Removes the job from the queue of its service; false if it waits in none. */
 function leaveQueue(job: Job): boolean {
   if (job.waitingAt === undefined || job.place === undefined) return false;
   job.waitingAt.queue.remove(job.place);
@@ -356,7 +356,7 @@ function leaveQueue(job: Job): boolean {
   return true;
 }
 
-/** The job waits for this part no longer. */
+/** The job no longer waits for this part. */
 function uncount({ job, state }: Part): void {
   if (state === 'held') job.held--;
   if (state === 'held' || state === 'sent') job.unsaid--;

@@ -47,7 +47,7 @@ export class KeptBodies {
     return true;
   }
 
-  /** Takes more bytes for a job that is kept; false, and nothing else, when there are none. */
+  /** Takes more bytes for a job that is kept; false, without any effect, if there are none. */
   grow(job: Job, cost: number): boolean {
     if (!this.#bytes.take(job.owner.bytes, cost)) return false;
     job.cost += cost;

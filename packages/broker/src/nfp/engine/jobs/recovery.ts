@@ -1,4 +1,4 @@
-/** NFP broker: what becomes of a worker's jobs when it is lost, and when it comes back. Rule 13 of docs/protocols/nfp.md. */
+/** NFP broker: what happens to a worker's jobs when it is lost, and when it returns. Rule 13 of docs/protocols/nfp.md. */
 import type { NfpAnswer } from '@proj/frames/nfp';
 import type { BrokerState } from '../state.js';
 import type { JobSender } from './job-sender.js';
@@ -29,8 +29,8 @@ export class Recovery {
   }
 
   /**
-   * Workers are lost, and already dropped. Their clients are told. A job for any worker that nothing was heard about goes to the next one at
-   * once, unless the broker dismissed its worker itself (`isDismissed`): then the worker has the job.
+   * Workers are lost, and already dropped. Their clients are informed. A job for any worker without news goes to the next one at once, unless
+   * the broker dismissed its worker itself (`isDismissed`): then the worker has the job.
    */
   lost(workers: readonly Worker[], isDismissed: boolean): void {
     for (const { holder } of workers) this.#begin(holder, this.#telling(holder, isDismissed));
@@ -51,14 +51,14 @@ export class Recovery {
   }
 
   /**
-   * A worker has registered, or was restarted: it is sent the jobs it may not have. Jobs that went to another worker meanwhile it is told to
-   * drop, after waiting jobs have found their worker.
+   * A worker has registered, or was restarted: it gets the jobs it may not have. It is told to drop jobs that went to another worker meanwhile,
+   * after waiting jobs have found their worker.
    */
   returned(worker: Worker, wasLost: boolean): void {
     this.#begin(worker.holder, this.#repeating(worker, wasLost));
   }
 
-  /** Gives up workers that have not come back in time. */
+  /** Gives up workers that have not returned in time. */
   expire(): void {
     const { holders } = this.#state;
     const { now } = this.#out;
@@ -66,7 +66,7 @@ export class Recovery {
       this.#giveUp(holder);
   }
 
-  /** A worker speaks about a job: does what the table of parts says. False when the client is not to hear it. */
+  /** A worker's message about a job: performs the verdict of the part table. False if the client must not get it. */
   hears(part: Part, answer: { readonly command: NfpAnswer; readonly status: number }): boolean {
     if (answer.command === 'mmi') return true;
     const word = wordOf(answer);
@@ -122,7 +122,7 @@ export class Recovery {
     }
   }
 
-  /** `then` is called for each part that stays with the worker all the same. */
+  /** `then` is called for each part that stays with the worker anyway. */
   #giveUp(holder: Holder, then: (part: Part) => void = () => undefined): void {
     const work = this.#each(holder, (part) => {
       this.#end(part, `was lost and did not come back within ${this.#settings.returnMs} ms`);
@@ -155,14 +155,14 @@ export class Recovery {
     });
   }
 
-  /** The worker is no longer waited for. Parts not sent to it yet wait as long as their job may. */
+  /** The worker is no longer awaited. Parts not sent to it yet wait as long as their job may. */
   #end(part: Part, why: string): void {
     if (part.state === 'held' || part.state === 'moved') return;
     if (part.job.current === part) this.#handOver(part, why);
     else this.#miss(part, `${part.holder.name} ${why}`);
   }
 
-  /** There are too many absent names: this one, absent longest, is no longer waited for. */
+  /** There are too many absent names: this one, absent longest, is no longer awaited. */
   #forget(holder: Holder): void {
     this.#state.holders.drop(holder);
     this.#giveUp(holder, (part) => {

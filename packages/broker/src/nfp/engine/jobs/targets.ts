@@ -1,10 +1,10 @@
-/** NFP broker, rules 9 and 10: which workers a target means, present and absent. */
+/** NFP broker, rules 9 and 10: which workers a target matches, present and absent. */
 import type { NfpTarget } from '@proj/frames/nfp';
 import type { BrokerState } from '../state.js';
 import { EVERY_SERVICE, WORKER_MMI } from '../management/names.js';
 import type { Holder, Job, Worker } from '../records.js';
 
-/** The workers that a target means, each once. */
+/** The workers that a target matches, each once. */
 export interface TargetWorkers {
   readonly present: readonly Worker[];
   /** Registered, but without a connection. */
@@ -13,7 +13,7 @@ export interface TargetWorkers {
   readonly missing: readonly string[];
 }
 
-/** The workers of the service that the target means. */
+/** The workers of the service that the target matches. */
 export function chooseWorkers(target: NfpTarget, service: string, state: BrokerState, now: number): TargetWorkers {
   const { services, holders } = state;
   const everywhere = isEverywhere(service);
@@ -32,7 +32,7 @@ export function chooseWorkers(target: NfpTarget, service: string, state: BrokerS
   }
 }
 
-/** The same for a new job, which none of those that are leaving gets unless it names them (rule 25). */
+/** The same for a new job, which leaving workers do not get unless it names them (rule 25). */
 export function chooseForJob(
   target: NfpTarget,
   { uuid, service }: { readonly uuid: string; readonly service: string },
@@ -63,7 +63,7 @@ export function chooseOther(job: Job | undefined, service: string, { services }:
   return second;
 }
 
-/** The names in a target: only one if the whole target, commas included, is a worker's name. */
+/** The names in a target: only one if the whole target, including commas, is a worker's name. */
 export function namesOf(
   { names, exact }: NfpTarget & { readonly kind: 'names' },
   { holders }: BrokerState,
@@ -73,7 +73,7 @@ export function namesOf(
   return exact !== undefined && holder !== undefined && isRegistered(holder, now) ? [exact] : names;
 }
 
-/** The worker has had its turn: `any` means it last. */
+/** The worker has had its turn: `any` will choose it last. */
 export function markUsed(worker: Worker, count: number): void {
   worker.used = count;
   const { workers } = worker.service;

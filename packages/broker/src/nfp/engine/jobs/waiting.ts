@@ -1,4 +1,4 @@
-/** NFP broker: which POSTs wait for absent workers, how long, and what becomes of them. Rule 12 of docs/protocols/nfp.md. */
+/** NFP broker: which POSTs wait for absent workers, how long, and what happens to them. Rule 12 of docs/protocols/nfp.md. */
 import { isNfpName } from '@proj/frames/nfp';
 import type { NfpBody, NfpCommandForm } from '@proj/frames/nfp';
 import { sharerOf } from '../../../shared/names.js';
@@ -10,7 +10,7 @@ import type { Output } from '../output.js';
 import type { Job, Service } from '../records.js';
 import { chooseForJob, chooseOther } from './targets.js';
 
-/** Why a call that means nobody is refused. */
+/** Why a call whose target matches nobody is refused. */
 export const NOBODY = 'no worker of the service is meant by the target';
 const LOST = 'its worker was lost, and the service has no other';
 
@@ -54,7 +54,7 @@ export class Waiting {
       if (service.workers.size > 0 || (service.name === EVERY_SERVICE && workers.size > 0)) this.#serve(service);
   }
 
-  /** A service has workers: what has waited for it goes to them in order, and then what has waited for service `all`. */
+  /** A service has workers: they get its waiting jobs in order, and then those waiting for service `all`. */
   serve(service: Service): void {
     this.#serve(service);
     const every = this.#state.services.find(EVERY_SERVICE);
@@ -65,7 +65,7 @@ export class Waiting {
   mayWaitFor(service: string, form: NfpCommandForm): boolean {
     if (isReserved(service) && service !== EVERY_SERVICE) return false;
     if (this.#waitsForAnything(form)) return true;
-    // Rule 25: when all its workers are leaving, others will come.
+    // Rule 25: if all its workers are leaving, others will come.
     const isDeserted = this.#state.services.find(service)?.workers.first?.isLeaving === true;
     return this.#isOn && (isDeserted || this.#state.holders.knows(service, this.#out.now));
   }
@@ -81,14 +81,14 @@ export class Waiting {
     return this.#isOn && holder !== undefined && holders.knowsName(holder, service, this.#out.now);
   }
 
-  /** Whether an absent worker of that name may come back and tell what became of a job. */
+  /** Whether an absent worker of that name may return and report what happened to a job. */
   mayBeBack(name: string, service: string): boolean {
     if (!this.#isOn || isReserved(service)) return false;
     const holder = this.#state.holders.named(name);
     return this.isSettling || (holder !== undefined && this.#state.holders.knowsName(holder, service, this.#out.now));
   }
 
-  /** Lets the job wait for a first worker of its service, or refuses it when too much waits. */
+  /** Lets the job wait for a first worker of its service, or refuses it if too much waits. */
   wait(job: Job, body: NfpBody, isUnasked = false): void {
     const { services, jobs } = this.#state;
     const known = services.find(job.service);
@@ -109,7 +109,7 @@ export class Waiting {
     }
   }
 
-  /** A job that waited, or lost its worker, goes to the workers its target means now, or waits. */
+  /** A job that waited, or lost its worker, goes to the workers its target matches now, or waits. */
   again(job: Job): void {
     const { body, service } = job;
     const isOld = job.attempts + job.partCount > 0;
@@ -188,7 +188,7 @@ export class Waiting {
     this.#state.services.tidy(service);
   }
 
-  /** Rule 25: workers that are leaving get none of what waits. */
+  /** Rule 25: workers that are leaving get no waiting jobs. */
   #isServed({ name, staying }: Service): boolean {
     return (name === EVERY_SERVICE ? this.#state.services.staying : staying) > 0;
   }

@@ -8,7 +8,7 @@ import type { Asked, Output } from '../output.js';
 /** Default chunk size in bytes, as in NORFAB. */
 const CHUNK_SIZE = 256_000;
 
-/** A call that is not answered yet, without its body. */
+/** An unanswered call, without its body. */
 interface Pending {
   readonly peer: Peer;
   readonly asked: Asked & Pick<NfpClientCall, 'command'>;
@@ -23,7 +23,7 @@ const encoder = new TextEncoder();
 
 /**
  * Turns calls into file requests, and their outcomes into answers. Calls of one client under one uuid are answered in order, so only the first
- * is read at a time: clients of NORFAB up to 0.14 ask for ten chunks at once and append whatever comes.
+ * is read at a time: NORFAB's clients up to 0.14 request ten chunks at once and append whatever arrives.
  */
 export class FileCalls {
   readonly #max: number;
@@ -40,7 +40,7 @@ export class FileCalls {
     this.#out = out;
   }
 
-  /** Answers a call that needs no file at once, unless an earlier call is to be answered first. */
+  /** Answers a call that needs no file at once, unless an earlier call must be answered first. */
   accept(peer: Peer, call: NfpClientCall, task: NfpTask): void {
     const { service, uuid, target, command } = call;
     const wish = wishOf(task);
@@ -145,7 +145,7 @@ function bodyOf(request: NfpFileRequest, outcome: Exclude<NfpFileOutcome, { kind
   }
 }
 
-/** In the words of the program's releases. */
+/** In the words of the product's releases. */
 function absentBody({ task, url }: NfpFileRequest): NfpBody {
   switch (task) {
     case 'list_files':

@@ -19,7 +19,7 @@ export interface NfpInventory {
   readonly workers: readonly NfpInventoryEntry[];
 }
 
-/** All entries that match the worker's name, merged: objects recursively, lists united, otherwise the later value. `undefined` when none matches. */
+/** All entries that match the worker's name, merged: objects recursively, lists united, otherwise the later value. `undefined` if none matches. */
 export function inventoryOf({ workers }: NfpInventory, name: string): unknown {
   let merged: unknown;
   for (const { glob, data } of workers)
@@ -37,7 +37,7 @@ export function outlineOf({ broker, topology, workers }: NfpInventory): unknown 
 /** Whether the whole name matches the glob. Costs at most the product of both lengths. */
 export function fits(name: string, glob: string): boolean {
   let [at, inGlob] = [0, 0];
-  // Where to resume when the text after the last `*` did not match: one character further.
+  // Where to resume if the text after the last `*` did not match: one character further.
   let [star, starAt] = [-1, 0];
   while (at < name.length) {
     const next = glob[inGlob] === '*' ? inGlob : fitsOne(name[at] ?? '', glob, inGlob);
@@ -105,7 +105,7 @@ function unite(values: readonly unknown[]): unknown[] {
   });
 }
 
-/** No prototype: `__proto__` is a key like any other. */
+/** No prototype: `__proto__` is an ordinary key. */
 function newObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }

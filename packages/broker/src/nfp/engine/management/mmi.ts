@@ -1,4 +1,4 @@
-/** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Read-only. */
+/** NFP "Broker Management Interface": the answers of `mmi.service.broker` (rule 17). Read-only. */
 import { totalBytes } from '@proj/frames';
 import type { NfpLogBook, NfpLogFilter, NfpTask } from '@proj/frames/nfp';
 import type { MemoryStats } from '@proj/transport';
@@ -50,9 +50,9 @@ export interface NfpBrokerAbout {
   readonly mechanism?: NfpMechanism;
   /** Security of the management endpoint. Default: there is none. */
   readonly managementMechanism?: NfpMechanism;
-  /** Read at each question. Default: not told. */
+  /** Read for each question. Default: omitted. */
   readonly traffic?: NfpTraffic;
-  /** What the process holds for peers. Without it, or where it returns `undefined`: not told. */
+  /** What the process holds for peers. If absent, or if it returns `undefined`: omitted. */
   readonly memory?: () => MemoryStats | undefined;
   /** Recent notes. Default: none. */
   readonly logs?: NfpLogBook;
@@ -61,13 +61,13 @@ export interface NfpBrokerAbout {
 /** Default number of records of `get_logs`, as in NORFAB. */
 const LOGS_LAST = 100;
 
-/** Longest word that `get_logs` looks for, in characters: no level, logger or time is longer. */
+/** Longest word that `get_logs` searches for, in characters: no level, logger or time is longer. */
 const LOG_WORD_MAX = 100;
 
 /** Tasks that act on the broker. */
 export const MANAGEMENT = ['restart', 'shutdown', 'disconnect'] as const;
 
-/** How many items a task has to look at. */
+/** How many items a task has to read. */
 export function linesOf(
   { task }: NfpTask,
   { workers, clients, services }: BrokerState,
@@ -87,7 +87,7 @@ export function linesOf(
   }
 }
 
-/** The result of a task that shows something; for any other a text, as real brokers answer. */
+/** The result of a task that shows something; for any other, a text, as real brokers answer. */
 export function show(
   { task, kwargs }: NfpTask,
   state: BrokerState,

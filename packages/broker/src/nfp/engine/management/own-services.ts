@@ -39,7 +39,7 @@ export class OwnServices {
     this.#files = new FileCalls(settings, out);
   }
 
-  /** True when the call is for one of these services: then it is answered, now or once its files are read. */
+  /** True if the call is for one of these services: then it is answered, now or once its files are read. */
   accept(peer: Peer, call: NfpClientCall, mayManage: boolean): boolean {
     if (!this.#serves(call.service)) return false;
     const task = decodeNfpTask(call.body);
@@ -81,7 +81,7 @@ export class OwnServices {
     else this.#out.refuse('management', peer, call, `management command '${order}' is not enabled`);
   }
 
-  /** Rule 18. The answer leaves before the order is carried out. */
+  /** Rule 18. The answer is sent before the order is executed. */
   #obey(order: (typeof MANAGEMENT)[number], { kwargs }: NfpTask, peer: Peer, call: NfpClientCall): void {
     const isChosen = order === 'shutdown' ? () => false : order === 'restart' ? () => true : chosenBy(kwargs);
     if (isChosen === undefined) {
@@ -119,7 +119,7 @@ export class OwnServices {
   }
 }
 
-/** Rule 18: `disconnect` may name a service and workers; `undefined` when either has the wrong type. */
+/** Rule 18: `disconnect` may name a service and workers; `undefined` if either has the wrong type. */
 function chosenBy({ service, workers }: NfpTask['kwargs']): ((worker: Worker) => boolean) | undefined {
   const isList = Array.isArray(workers) && workers.every((name) => typeof name === 'string');
   if (!isAbsent(workers) && !isList) return undefined;

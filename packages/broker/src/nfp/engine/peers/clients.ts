@@ -1,4 +1,4 @@
-/** NFP broker: the clients it remembers: their command form, and what `show_clients` tells (rules 2, 17, 24). */
+/** NFP broker: the clients it remembers: their command form, and the contents of `show_clients` (rules 2, 17, 24). */
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
@@ -9,12 +9,12 @@ const IDLE_MAX_MS = 3_600_000;
 
 /** A peer that has sent something as a client. */
 export class KnownClient {
-  /** From its first message; its jobs share this object, so that they need not keep a part of each later message. */
+  /** From its first message; its jobs share this object, so that they need not keep part of each later message. */
   readonly peer: Peer;
   readonly name: string;
   readonly since: number;
   form: NfpCommandForm = 'ascii';
-  /** Rule 24: it seems to have a REQ socket, so it takes one reply to each call and nothing else. */
+  /** Rule 24: it seems to have a REQ socket, so it takes exactly one reply to each call. */
   takesOne = false;
   lastSeen = 0;
   received = 0;
@@ -51,7 +51,7 @@ export class KnownClients {
     return this.#byKey.size;
   }
 
-  /** A message of the client came. Forgets the client idle for longest if there are too many, or if it was idle for an hour. */
+  /** A message from the client arrived. Forgets the client idle for longest if there are too many, or if it was idle for an hour. */
   heard(peer: Peer, form: NfpCommandForm, now: number): KnownClient {
     const client = this.#byKey.get(peer.key) ?? this.#add(peer, now);
     client.form = form;

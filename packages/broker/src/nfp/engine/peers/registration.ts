@@ -1,4 +1,7 @@
-/** NFP broker: who is registered, for which service and on which terms. Rules 3 to 8, 23 and 25; what becomes of a lost worker's jobs is `../jobs/recovery.ts`. */
+/**
+ * NFP broker: which workers are registered, for which service and on which terms. Rules 3 to 8, 23 and 25; `../jobs/recovery.ts` handles a lost
+ * worker's jobs.
+ */
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpClientOpen, NfpCommandForm, NfpWorkerOpen, NfpWorkerReady } from '@proj/frames/nfp';
 import type { Access, Peer } from '@proj/transport';
@@ -17,13 +20,13 @@ import { type BrokerState, TERMS_MAX } from '../state.js';
 const REPAY_AT_ONCE = 16;
 const REPAY_PERIOD_MS = 1000;
 
-/** What the broker's OPEN says of it: a name, and the protocol version that the headers stand for. */
+/** The contents of the broker's OPEN: a name, and the protocol version that the headers stand for. */
 const SELF = { name: 'proj-broker', version: '0.1' };
 
-/** Losses that a worker usually comes back from soon: its registration goes on until it has been silent too long. */
+/** Losses from which a worker usually returns soon: its registration continues until it has been silent too long. */
 const STAYS_AWAY: ReadonlySet<NfpWorkerLoss> = new Set(['gone', 'unreachable', 'dismissed']);
 
-/** Registers workers, keeps them alive, and lets them go. */
+/** Registers workers, keeps them alive, and removes them. */
 export class Registration {
   readonly #settings: NfpBrokerSettings;
   readonly #terms: Terms;
@@ -50,7 +53,7 @@ export class Registration {
     this.#gathers = parts.gathers;
   }
 
-  /** Rule 3: answers with the terms that hold from now on. */
+  /** Rule 3: answers with the terms that apply from now on. */
   open(peer: Peer, { kind, form, body }: NfpClientOpen | NfpWorkerOpen): void {
     const { workers } = this.#state;
     const info = decodeNfpOpenInfo(body);
@@ -72,20 +75,20 @@ export class Registration {
     else this.#register(peer, form, service, this.#state.terms.get(peer.key) ?? this.#terms);
   }
 
-  /** Rule 4: a worker that repeats READY has been restarted, and may have lost what it was sent (rule 13). */
+  /** Rule 4: a worker that repeats READY was restarted, and may have lost what it was sent (rule 13). */
   readyAgain(worker: Worker): void {
     this.#out.counters.repeatedReadies++;
     this.#repay(worker);
   }
 
-  /** Rule 13: the registration under this routing id that goes on without a connection, if its sender may have it. */
+  /** Rule 13: the registration under this routing id that continues without a connection, if its sender may have it. */
   awayOf(peer: Peer): Worker | undefined {
     const away = this.#state.holders.find(peer.key)?.away;
     if (away === undefined || away.until <= this.#out.now) return undefined;
     return this.#rights.forbid(peer, 'serve', away.worker.service.name) ? undefined : away.worker;
   }
 
-  /** Rule 13: the worker of a registration that was away speaks again. `undefined` when it was refused. */
+  /** Rule 13: the worker of a registration that was away is back. `undefined` if it was refused. */
   resume(peer: Peer, form: NfpCommandForm, { service, terms }: Worker): Worker | undefined {
     return this.#register(peer, form, service.name, terms);
   }
@@ -125,7 +128,7 @@ export class Registration {
     if (idle.length > 0) this.dismiss(idle, 'dismissed');
   }
 
-  /** Drops registered workers, all of them before their jobs go to others. Nothing more is sent to them. */
+  /** Drops registered workers, all of them before their jobs go to others. They get nothing more. */
   lose(lost: readonly Worker[], reason: NfpWorkerLoss): void {
     const { workers, services, holders } = this.#state;
     const { now } = this.#out;
@@ -145,14 +148,14 @@ export class Registration {
     else this.#recovery.lost(lost, reason === 'dismissed');
   }
 
-  /** Rule 23: new rules hold for registered workers too; calls already taken stay taken. */
+  /** Rule 23: new rules apply to registered workers too; calls already accepted stay accepted. */
   changeAccess(access: Access): void {
     this.#rights.replace(access);
     const mustGo = ({ peer, service }: Worker) => !access.allows(peer, 'serve', service.name);
     this.dismiss([...this.#state.workers.values()].filter(mustGo), 'not-allowed');
   }
 
-  /** Rule 5: sends the KEEPALIVEs that are due. All silent workers go before the first job is sent again, or it might go to one of them. */
+  /** Rule 5: sends the KEEPALIVEs that are due. All silent workers are removed before the first job is resent, or it might go to one of them. */
   keepAlive(): void {
     const { workers } = this.#state;
     const { now } = this.#out;
@@ -178,7 +181,7 @@ export class Registration {
     if (terms.size > TERMS_MAX && oldest !== undefined) terms.delete(oldest);
   }
 
-  /** Rules 4 and 19. Jobs the worker may not have, or is to drop, follow at once (rule 13). */
+  /** Rules 4 and 19. Jobs the worker may not have, or must drop, follow at once (rule 13). */
   #register(peer: Peer, form: NfpCommandForm, name: string, terms: Terms): Worker | undefined {
     const { workers, services, holders, registrations } = this.#state;
     const known = services.find(name);
@@ -216,7 +219,7 @@ export class Registration {
   }
 }
 
-/** Rule 3: what the peer wishes, within limits. */
+/** Rule 3: the peer's wishes, within limits. */
 function termsOf({ interval, multiplier }: { readonly interval: number; readonly multiplier: number }): Terms {
   return { intervalMs: clamp(Math.round(interval), 100, 600_000), multiplier: clamp(Math.round(multiplier), 2, 20) };
 }

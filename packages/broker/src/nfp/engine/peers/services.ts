@@ -3,7 +3,7 @@ import { type Name, Names } from '../../../shared/names.js';
 import type { Figures } from '../figures.js';
 import { Service, type Worker } from '../records.js';
 
-/** All services. Names with workers have one bound, names that clients only ask for another. */
+/** All services. Names with workers have one limit, names that clients only ask for another. */
 export class Services {
   readonly #byName = new Map<string, Service>();
   readonly #names: Names;
@@ -19,7 +19,7 @@ export class Services {
     return this.#byName.size;
   }
 
-  /** Workers of all services that take further jobs (rule 25). */
+  /** Workers of all services that accept further jobs (rule 25). */
   get staying(): number {
     return this.#staying;
   }
@@ -49,7 +49,7 @@ export class Services {
     if (service.workers.size === 0) this.#names.desert(service.counted);
   }
 
-  /** Rule 25: the worker takes no further jobs. */
+  /** Rule 25: the worker accepts no further jobs. */
   retire(worker: Worker): void {
     if (worker.isLeaving) return;
     worker.isLeaving = true;
@@ -76,7 +76,7 @@ export class Services {
     this.#figures.rest(service.name, service.meter);
   }
 
-  /** Throws when the names are miscounted. Linear. */
+  /** Throws if the names are miscounted. Linear. */
   assertInvariants(): void {
     const counted: Name[] = [];
     let staying = 0;

@@ -1,13 +1,13 @@
 /**
  * NFP broker: registered workers, when each is due a KEEPALIVE, and when it has been silent too long (rules 5 to 7).
  *
- * OPEN gives each worker its own interval, so one heap holds the next time to look at each worker. A message only sets `lastSeen`; the heap
- * entry moves when it comes up. So a message costs O(1), and an idle worker O(log n) per interval.
+ * OPEN gives each worker its own interval, so one heap holds the next time to check each worker. A message only sets `lastSeen`; the heap entry
+ * moves when it comes up. So a message costs O(1), and an idle worker O(log n) per interval.
  */
 import { DeadlineHeap } from '@proj/heartbeat';
 import type { Terms, Worker } from '../records.js';
 
-/** KEEPALIVEs leave at multiples of this fraction of their interval: many workers, few wake-ups. */
+/** KEEPALIVEs are sent at multiples of this fraction of their interval: many workers, few wake-ups. */
 const TOGETHER = 1 / 32;
 
 /** All registered workers, by routing id. Every operation but `values` is O(1) or O(log n). */
@@ -55,7 +55,7 @@ export class Workers {
     return undefined;
   }
 
-  /** A KEEPALIVE leaves now; the next one is due within an interval. */
+  /** A KEEPALIVE is sent now; the next one is due within an interval. */
   beat(worker: Worker, now: number): void {
     worker.keepalivesSent++;
     worker.keepaliveAt = nextKeepalive(worker.terms, now);
@@ -67,7 +67,7 @@ export class Workers {
     return Math.max(worker.lastSeen + worker.holdMs, this.#lateUntil);
   }
 
-  /** No worker expires before `now + ms`: this process was too busy to listen (ADR 4). */
+  /** No worker expires before `now + ms`: our process was too busy to listen (ADR 4). */
   postponeExpiry(ms: number, now: number): void {
     this.#lateUntil = Math.max(this.#lateUntil, now + ms);
   }
@@ -76,7 +76,7 @@ export class Workers {
     return this.#byKey.values();
   }
 
-  /** Throws when a worker's deadline would be missed. Linear. */
+  /** Throws if a worker's deadline would be missed. Linear. */
   assertInvariants(): void {
     this.#attention.assertInvariants();
     if (this.#attention.size !== this.size) throw new Error('a worker is never looked at');
