@@ -11,6 +11,9 @@ const IDLE = 60 * MIB;
 let held: number;
 let garbage: number;
 let stays: number;
+/** In pages that the first collection empties, and the second returns. */
+let emptied: number;
+let empty: number;
 let collections: number;
 let rests: number;
 let looks: number;
@@ -18,7 +21,7 @@ let clock: ManualClock;
 let memory: MemoryBudget;
 
 beforeEach(() => {
-  held = garbage = stays = collections = rests = looks = 0;
+  held = garbage = stays = emptied = empty = collections = rests = looks = 0;
   clock = new ManualClock();
   memory = new MemoryBudget(1024 * MIB, clock);
   memory.add({
@@ -30,10 +33,12 @@ beforeEach(() => {
     },
   });
   new Collector(memory, clock, {
-    usedBytes: () => (looks++, IDLE + held + garbage),
+    usedBytes: () => (looks++, IDLE + held + garbage + empty),
+    emptyBytes: () => empty,
     collect() {
       collections++;
       garbage = Math.min(garbage, stays);
+      empty = collections === 1 ? emptied : 0;
     },
   });
 });
@@ -69,6 +74,16 @@ it('does not collect little, nor again what it could not', () => {
   garbage = 64 * MIB;
   memory.moved(1);
   expect(look()).toBe(1);
+});
+
+it('collects once more when that left many pages empty, as soon as little comes and goes', () => {
+  garbage = 100 * MIB;
+  emptied = 40 * MIB;
+  memory.moved(1);
+  expect(look()).toBe(1);
+  memory.moved(50 * MIB);
+  expect(look()).toBe(0);
+  expect([look(), look(), look()]).toEqual([1, 0, 0]);
 });
 
 it('leaves it to V8 while more comes and goes than there is to win, and looks again after that', () => {

@@ -16,6 +16,8 @@ const WORTH_BYTES = 2 ** 25;
 /** Memory that V8 has requested from the system: heap pages and buffers. */
 export interface Heap {
   usedBytes(): number;
+  /** What of the heap's pages is empty. */
+  emptyBytes(): number;
   collect(): void;
 }
 
@@ -30,6 +32,8 @@ export class Collector {
   #held = 0;
   /** The last check found garbage worth collecting. */
   #hopes = false;
+  /** Pages that the last collection has emptied are returned only by the next. */
+  #hasEmptied = false;
   #isHurried = false;
 
   /** Starts checking, until the process ends. */
@@ -71,18 +75,23 @@ export class Collector {
   #look(): void {
     const { movedBytes, heldBytes } = this.#memory;
     const moved = movedBytes - this.#moved;
-    if (moved === 0 && heldBytes === this.#held && !this.#hopes) return;
+    if (moved === 0 && heldBytes === this.#held && !this.#hopes && !this.#hasEmptied) return;
     this.#moved = movedBytes;
     this.#held = heldBytes;
     if (moved < WORTH_BYTES) this.#memory.rest();
     const garbage = this.#unaccounted() - this.#floor;
     this.#hopes = garbage >= WORTH_BYTES;
     if (garbage >= Math.max(WORTH_BYTES, heldBytes, moved)) this.#collect();
+    else if (this.#hasEmptied && moved < WORTH_BYTES) {
+      if (this.#heap.emptyBytes() >= WORTH_BYTES) this.#collect();
+      this.#hasEmptied = false;
+    }
   }
 
   #collect(): void {
     this.#heap.collect();
     this.#hopes = false;
+    this.#hasEmptied = true;
     this.#floor = this.#unaccounted();
   }
 
@@ -96,6 +105,10 @@ const V8: Heap = {
   usedBytes() {
     const { heapTotal, external } = process.memoryUsage();
     return heapTotal + external;
+  },
+  emptyBytes() {
+    const { heapTotal, heapUsed } = process.memoryUsage();
+    return heapTotal - heapUsed;
   },
   collect() {
     collect ??= collectorOfV8();

@@ -7,7 +7,7 @@ import type { SocketConnectOpts } from 'node:net';
 import type { Allocate, Reuse } from './engine/framing/bytes.js';
 import { NodeSocket } from './node-socket.js';
 import { allocate as allocateFromBlocks } from './fast/blocks.js';
-import { discard, lend, lendMapped } from './fast/bodies.js';
+import { discard, lend, lendMapped, mapped } from './fast/bodies.js';
 import { DirectSocket } from './fast/direct-socket.js';
 import { adopt, HAS_INTERNALS } from './fast/internals.js';
 import { Poller } from './fast/poller.js';
@@ -29,7 +29,7 @@ export const allocate: Allocate = isOn('blocks') ? allocateFromBlocks : (bytes) 
 /** Memory for long bodies; if absent, they are garbage-collected. */
 export const REUSE: Reuse | undefined = isOn('spares') ? { lend, reclaim, discard } : undefined;
 /** As {@link REUSE}, with a mapping of its own for each body. */
-export const REUSE_MAPPED: Reuse | undefined = REUSE && { ...REUSE, lend: lendMapped };
+export const REUSE_MAPPED: Reuse | undefined = REUSE && { ...REUSE, lend: lendMapped, settle: mapped };
 
 /** A socket that is being connected. */
 export function connectSocket(options: SocketConnectOpts): NodeSocket {

@@ -180,4 +180,20 @@ describe('a message in a pipe', () => {
     pipe.landed();
     expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(200);
   });
+
+  it('is settled once a megabyte waits before it', () => {
+    const settled: number[] = [];
+    const settle = (frame: Uint8Array) => (settled.push(frame.length), frame.slice());
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 2 ** 30, settle };
+    const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 30, outgoing });
+    pipe.attach({ wake: () => undefined } as unknown as Connection);
+    for (const bytes of [MIB, 1, 2]) pipe.push([new Uint8Array(bytes)]);
+    expect([pipe.take(1).length, settled]).toEqual([1, []]);
+    pipe.push([new Uint8Array(3)]);
+    expect(settled).toEqual([3]);
+    pipe.landed();
+    pipe.take(MIB);
+    pipe.push([new Uint8Array(4)]);
+    expect(settled).toEqual([3]);
+  });
 });

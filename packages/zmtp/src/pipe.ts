@@ -2,6 +2,7 @@
 import type { MemoryBudget, Peer } from '@proj/transport';
 import { compacted, Fifo } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
+import type { Reuse } from './engine/framing/bytes.js';
 import { beginWrite, endWrite, LONG_BYTES } from './fast.js';
 
 /** Total of outgoing messages in all pipes of a socket. */
@@ -9,12 +10,17 @@ export interface Outgoing {
   bytes: number;
   messages: number;
   readonly maxBytes: number;
+  /** As {@link Reuse.settle}. */
+  readonly settle?: Reuse['settle'];
   /** Called when a message begins to wait. */
   readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
 }
 
 /** Overhead of a message besides its bytes: a few objects. */
 export const MESSAGE_BYTES = 256;
+
+/** With more outgoing bytes than this, a new message waits for a slow peer. */
+const BACKLOG_BYTES = 2 ** 20;
 
 /** Limits of a pipe. */
 export interface PipeLimits {
@@ -115,14 +121,15 @@ export class Pipe {
 
   /** Accepts a message. Only while {@link hasRoom}. */
   push(frames: readonly Uint8Array[]): void {
+    // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
+    const waiting = this.#writing > 0 || this.#link === undefined ? this.#settled(frames) : frames;
     let bytes = 0;
-    for (const frame of frames) {
+    for (const frame of waiting) {
       bytes += frame.length;
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
     this.#count(bytes, 1);
-    // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
-    this.#waiting.push(this.#writing > 0 || this.#link === undefined ? compacted(frames) : frames);
+    this.#waiting.push(waiting);
     this.#link?.wake();
   }
 
@@ -154,6 +161,13 @@ export class Pipe {
     this.#count(-this.#writingBytes, -this.#writing);
     this.#writing = this.#writingBytes = 0;
     for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
+  }
+
+  /** What to keep of a message that waits. */
+  #settled(frames: readonly Uint8Array[]): readonly Uint8Array[] {
+    const compact = compacted(frames);
+    const settle = this.#limits.outgoing?.settle;
+    return settle === undefined || this.#bytes < BACKLOG_BYTES ? compact : compact.map(settle);
   }
 
   #count(bytes: number, messages: number): void {

@@ -68,7 +68,13 @@ export abstract class ZmtpSocket implements ConnectorHost, ListenersHost, Relief
     this.pipeLimits = {
       highWaterMark,
       peerQueueMaxBytes,
-      outgoing: { bytes: 0, messages: 0, maxBytes: world.unreadMaxBytes, memory: world.memory },
+      outgoing: {
+        bytes: 0,
+        messages: 0,
+        maxBytes: world.unreadMaxBytes,
+        memory: world.memory,
+        settle: world.reuse?.settle,
+      },
     };
     // A single message of any allowed size fits.
     this.incoming = new Incoming(Math.max(world.unfinishedMaxBytes, 2 * maxMessageBytes));

@@ -3,7 +3,7 @@
  * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
 import { allocate } from './blocks.js';
-import { free, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
+import { free, isMapped, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
 
 interface Loan {
   /** Number of messages with this body being sent. */
@@ -23,6 +23,14 @@ export function lend(bytes: number, whole: number): Uint8Array {
 /** As {@link lend}, for bodies that may be kept for long: what they leave behind is no part of the process. */
 export function lendMapped(bytes: number, whole: number): Uint8Array {
   return bytes < LONG_BYTES ? allocate(bytes) : lent(takeMapped(whole, bytes));
+}
+
+/** Copies a long frame that will wait into a mapping of its own. Returns any other frame as it is. */
+export function mapped(frame: Uint8Array): Uint8Array {
+  if (frame.length < LONG_BYTES || isMapped(frame.buffer)) return frame;
+  const copy = takeMapped(frame.length, frame.length);
+  copy.set(frame);
+  return copy;
 }
 
 function lent(body: Uint8Array): Uint8Array {

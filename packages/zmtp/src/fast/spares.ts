@@ -81,15 +81,16 @@ export function keep(memory: ArrayBuffer): void {
 }
 
 /** The latest piece of this kind that is large enough and not much too large. */
-function takeSpare(bytes: number, isMapped: boolean): ArrayBuffer | undefined {
+function takeSpare(bytes: number, mapped: boolean): ArrayBuffer | undefined {
   const index = spares.findLastIndex(
-    (spare) => isOfKind(spare, isMapped) && spare.byteLength >= bytes && spare.byteLength <= 2 * bytes,
+    (spare) => isMapped(spare) === mapped && spare.byteLength >= bytes && spare.byteLength <= 2 * bytes,
   );
   const [spare] = index < 0 ? [] : spares.splice(index, 1);
   spareBytes -= spare?.byteLength ?? 0;
   return spare;
 }
 
-function isOfKind(memory: ArrayBuffer & { readonly resizable?: boolean }, isMapped: boolean): boolean {
-  return (memory.resizable === true) === isMapped;
+/** Whether this memory is of {@link takeMapped}. */
+export function isMapped(memory: ArrayBufferLike & { readonly resizable?: boolean }): boolean {
+  return memory.resizable === true;
 }
