@@ -121,8 +121,8 @@ export class Cluster {
   }
 
   /**
-   * Where nobody hears of a lost connection, a slot whose REQUEST went down with it is lost until its job manager says INFORM again: the
-   * protocol has no word that would tell.
+   * If no peer learns of a lost connection, a slot whose REQUEST was lost with it stays lost until its job manager sends INFORM again:
+   * the protocol has no command that would report it.
    */
   restartShortened(): void {
     for (const manager of this.managers) if (this.#shortened.has(manager.name)) manager.restart();
