@@ -161,6 +161,6 @@ describe('proj monitor', () => {
     const args = ['monitor', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '1'];
     const { code, stderr } = await programs.run('cli', args);
     expect(code).toBe(3);
-    expect(stderr).toMatch(/; there is no monitor socket of a queue at ipc:\/\/\/no\/such\n$/);
+    expect(stderr).toMatch(/; no queue has its monitor socket at ipc:\/\/\/no\/such\n$/);
   });
 });

@@ -389,7 +389,7 @@ it('is deterministic: equal events give equal effects', () => {
   );
 });
 
-it('survives any frames from anybody', () => {
+it('survives any frames from any peer', () => {
   const words = framesOf(
     ...['', 'NFPC01', 'NFPW01', '0x00', '0x01', '0x04', '0x05', '0x06', '0x11', 'a', 'w1', 'c1', 'any', '200', '{}'],
     ...['mmi.service.broker', '{"task":"show_clients"}', 0, 1, 4, 5, 0x11],

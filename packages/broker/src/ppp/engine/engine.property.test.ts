@@ -314,7 +314,7 @@ it.each(KINDS)('a %s is deterministic: equal events give equal effects', (_kind,
   );
 });
 
-it('a queue survives any frames from anybody, at both sockets', () => {
+it('a queue survives any frames from any peer, at both sockets', () => {
   const words = ['', '\x01', '\x02', '\x03', '\x01\x00', 'c1', 'c2', 'x'].map(fromLatin1);
   const frames = fc.oneof(
     arbitraries.message(),
