@@ -112,7 +112,7 @@ describe('proj push and proj pull', () => {
     const pulled = await pull(['--timeout-ms', '200']);
     expect(pulled.code).toBe(3);
     expect(pulled.stderr).toMatch(
-      /^proj: no message within 200 ms, after 0: the queue at tcp:.* has none, or there is/,
+      /^proj: no message within 200 ms, after 0: the queue at tcp:.* is empty, or there is no queue/,
     );
   });
 
