@@ -5,7 +5,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import type { PppQueueOptions } from './options.js';
 import { PppQueue } from './queue.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];

@@ -46,7 +46,7 @@ type Action =
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
   | { readonly do: 'dismiss'; readonly who: string; readonly isGraceful: boolean }
   | { readonly do: 'drain' }
-  /** Rule 20: other rules, and another peer under the routing id of a worker. */
+  /** Rule 20: other rules, and another peer with the routing id of a worker. */
   | { readonly do: 'rule'; readonly serving: readonly string[]; readonly asking: readonly string[] }
   | { readonly do: 'forge'; readonly who: string; readonly what: 'ready' | 'heartbeat' | 'answer' | 'too-large' }
   /** A queue's. */
