@@ -1,4 +1,4 @@
-/** The test files that take longest, by their paths from here; those that compute and those that wait by turns, because they go well together. */
+/** The test files that take longest, by path from here. Files that compute and files that wait alternate, because they run well together. */
 export const LONGEST: readonly string[] = [
   'simulation/nfp.test.ts',
   'chaos/pzq/crash.long.test.ts',

@@ -1,10 +1,11 @@
-// What `npm test` and `npm run test:interop` run here: everything, and what has peers on both transports.
+// What `npm test` and `npm run test:interop` run here: everything, with the tests of other processes on both
+// transports.
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 import { LONGEST } from './longest.js';
 
-/** The longest files begin first, so that none of them runs alone in the end. */
+/** The longest files start first, so that none of them runs alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {

@@ -1,4 +1,4 @@
-// The tests with other processes once more, our side on @proj/zmtp. What has no sockets, or both kinds in any case, is not repeated.
+// The tests with other processes again, our side on @proj/zmtp. Tests without sockets, or with both kinds anyway, are not repeated.
 import { mergeConfig } from 'vitest/config';
 import { project } from '../vitest.shared.js';
 

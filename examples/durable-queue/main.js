@@ -1,4 +1,4 @@
-// A durable queue: what it has acknowledged is on the disk. A message that keeps failing becomes a dead letter, which you can look at and return.
+// A durable queue: acknowledged messages are on disk. A message that keeps failing becomes a dead letter, which you can look at and return.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ if (process.argv.includes('--python')) {
   await once(spawn(process.env.PYTHON ?? 'python3', [peer, ...receive], { stdio: 'inherit' }), 'exit');
 }
 
-// The handler's promise decides: resolved, the message is acknowledged; rejected, it is delivered again, three times in all.
+// The handler's promise decides: if it resolves, the message is acknowledged; if it rejects, it is delivered again, three times in all.
 const wanted = queue.stats().messages;
 let isMended = false;
 const done = [];

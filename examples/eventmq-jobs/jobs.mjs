@@ -1,4 +1,4 @@
-// The jobs, by `path.callable`. They run in processes of their own.
+// The jobs, by `path.callable`. They run in separate processes.
 let calls = 0;
 
 export default {

@@ -1,4 +1,4 @@
-// EventMQ jobs: one with a result, one that fails twice and is tried again, and one that a scheduler runs.
+// EventMQ jobs: one with a result, one that fails twice and is retried, and one that a scheduler runs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { EmqpBroker } from '@proj/broker';

@@ -1,4 +1,4 @@
-// A service, its client, and the broker between them, in one process. Usually each is a process of its own.
+// A service, its client, and the broker between them, in one process. Usually each is a separate process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { MdpBroker } from '@proj/broker';

@@ -1,4 +1,4 @@
-// Replies that come in parts, and a request that nobody waits for any more.
+// Replies that come in parts, and a request that is no longer needed.
 import { once } from 'node:events';
 import { MdpBroker } from '@proj/broker';
 import { MdpClient } from '@proj/client';

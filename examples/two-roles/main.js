@@ -28,7 +28,7 @@ await worker.start();
 const allowed = new MdpClient({ endpoints, curve: curve(ada) });
 console.log('ada:', String((await allowed.request('echo', 'hello'))[0]));
 
-// Majordomo has no word for "no": the request is dropped and counted, and its client times out.
+// Majordomo cannot say no: the request is dropped and counted, and its client times out.
 const forbidden = new MdpClient({ endpoints, curve: curve(mallory), timeoutMs: 300, tries: 1 });
 await forbidden.request('echo', 'hello').catch((error) => {
   if (!isProjError(error, 'TIMEOUT')) throw error;

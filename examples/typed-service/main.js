@@ -1,10 +1,10 @@
-// A typed service: client and worker share a schema, and what does not fit it is refused before it does harm.
+// A typed service: client and worker share a schema, and invalid values are refused before they do harm.
 import { MdpBroker } from '@proj/broker';
 import { defineService, isProjError, MdpClient } from '@proj/client';
 import { MdpWorker, ProjError } from '@proj/worker';
 import * as z from 'zod';
 
-// In a real project this stands in a module that both sides import.
+// In a real project this would be in a module that both sides import.
 const divide = defineService({
   name: 'divide',
   request: z.object({ what: z.number(), by: z.number() }),
@@ -18,7 +18,7 @@ const worker = new MdpWorker({
   endpoints,
   service: divide,
   handler: ({ input }) => {
-    // A refusal of your own reaches the client as REJECTED, with these words.
+    // Your own refusal reaches the client as REJECTED, with this message.
     if (input.by === 0) throw new ProjError('REJECTED', 'cannot divide by zero');
     return input.what / input.by;
   },

@@ -1,4 +1,4 @@
-// The programs of this folder as plain JavaScript: child processes know nothing of TypeScript. Packages stay what they are, built.
+// The programs of this folder as plain JavaScript, because child processes do not run TypeScript. Packages are used as built.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 const HERE = import.meta.dirname;
 const PACKAGES = ['broker', 'client', 'frames', 'heartbeat', 'pzq', 'store', 'transport', 'worker', 'zmtp'];
 
-/** A folder with `NAME.mjs` for each of these modules, found from where packages are found, too; whoever asked removes it. */
+/** A folder with `NAME.mjs` for each of these modules, in a place where packages can be resolved; the caller removes it. */
 export async function bundle(names) {
   const folder = await mkdtemp(join(HERE, '../node_modules/.attack-'));
   await build({

@@ -1,4 +1,7 @@
-/** TINY/1 broker: a request goes to the idle worker that was heard longest ago. Without one, or when that falls silent, it is lost. */
+/**
+ * TINY/1 broker: a request goes to the idle worker that has been silent longest. Without an idle worker, or if that worker stays
+ * silent, the request is lost.
+ */
 import { ExpiringMap } from '@proj/heartbeat';
 import { EngineHost, parseOptions, StepOutput } from '@proj/transport';
 import type { Engine, HostEvents, HostProgram, Legality, Peer, Startable, TimerEvent } from '@proj/transport';
@@ -15,7 +18,10 @@ export const LEGALITY: Legality<'stranger' | 'idle' | 'busy', TinyCommand['kind'
 
 type Event = { kind: 'message'; peer: Peer; command: TinyCommand } | { kind: 'gone'; peer: Peer };
 type Effect = { peer: Peer; command: TinyCommand };
-/** `number` is the request's at the worker: a late answer to one that was given up must not pass for another's. */
+/**
+ * `number` identifies the request at the worker: a late answer to a request that was given up must not pass for the
+ * answer to another.
+ */
 type Job = { worker: Peer; client: Peer; id: string; number: string };
 
 class TinyBrokerEngine implements Engine<Event, Effect> {

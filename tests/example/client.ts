@@ -6,7 +6,7 @@ import { loadTransport } from '@proj/zmtp';
 import { decodeTiny, encodeTiny, tinyOptions } from './protocol.js';
 import type { Body, TinyCommand, TinyOptions } from './protocol.js';
 
-/** What the broker may say of a request. */
+/** What the broker may say about a request. */
 export const LEGALITY: Legality<'open' | 'over', TinyCommand['kind'], 'accept' | 'drop'> = {
   open: { free: ['drop'], request: ['drop'], reply: ['accept', 'over'], lost: ['accept', 'over'], malformed: ['drop'] },
   over: { free: ['drop'], request: ['drop'], reply: ['drop'], lost: ['drop'], malformed: ['drop'] },
@@ -56,7 +56,7 @@ class TinyClientEngine implements Engine<Event, Effect> {
 export function tinyClient(options: TinyOptions = {}): TinyClient {
   const { endpoint, patienceMs, transport } = parseOptions('tinyClient', tinyOptions, options);
   const program: SessionProgram<Event, Effect> = {
-    // A broker takes half as long to notice that a worker is lost: one that is silent by then is lost itself.
+    // A broker takes half as long to notice that a worker is lost, so a broker that is silent by then is itself lost.
     engine: new TinyClientEngine(2 * patienceMs),
     onMessage: (_socket, frames) => ({ kind: 'message', command: decodeTiny(frames) }),
     onLost: () => ({ kind: 'gone' }),
@@ -75,7 +75,7 @@ export function tinyClient(options: TinyOptions = {}): TinyClient {
       host.dispatch({ kind: 'request', command: { kind: 'request', id, body }, settle });
     });
     if (reply !== undefined) return reply;
-    throw new ProjError('PEER_LOST', `request ${id}: no reply will come; it may have been done or not`);
+    throw new ProjError('PEER_LOST', `request ${id}: no reply will come; the work may or may not have been done`);
   };
   return { ...life, request };
 }

@@ -1,4 +1,4 @@
-/** TINY/1: what stands on the wire, and the options of broker, worker and client. A message is a verb, the number of a request, and a body. */
+/** TINY/1: the wire format, and the options of broker, worker and client. A message is a verb, the number of a request, and a body. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { endpointOf, milliseconds, transportOfServer } from '@proj/transport/schemas';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ const VERBS = ['free', 'request', 'reply', 'lost'] as const;
 /** What a request asks and what a reply says. */
 export type Body = readonly Uint8Array[];
 
-/** A message. `free` has the number `-`; frames that are no message become `malformed`. */
+/** A message. `free` has the number `-`; invalid frames become `malformed`. */
 export interface TinyCommand {
   readonly kind: (typeof VERBS)[number] | 'malformed';
   readonly id: string;

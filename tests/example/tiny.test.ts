@@ -1,4 +1,4 @@
-/** The example protocol of docs/ADD-A-PROTOCOL.md: it works, it survives its faults, and it is short. */
+/** The example protocol of docs/ADD-A-PROTOCOL.md: it works, it survives faults, and it is short. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { checkDiagrams } from '@proj/testkit';
@@ -19,13 +19,13 @@ describe('TINY/1 survives its faults', { timeout: 60_000 }, () => {
     expect(answered).toBeLessThanOrEqual(calls);
   });
 
-  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('seed %i repeats itself', async (seed) => {
+  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('repeats seed %i exactly', async (seed) => {
     const first = await runSeed(seed, PATTERN, simulateTiny);
     expect(await runSeed(seed, PATTERN, simulateTiny)).toEqual(first);
   });
 });
 
-it('broker, worker and client have at most 250 lines together', () => {
+it('broker, worker and client have at most 250 lines in all', () => {
   const lines = ['broker.ts', 'worker.ts', 'client.ts'].map(
     (file) => readFileSync(new URL(file, import.meta.url), 'utf8').split('\n').length - 1,
   );

@@ -1,11 +1,14 @@
-/** TINY/1 worker: says `free` while it is idle, three times in the broker's patience, and does one request at a time. */
+/**
+ * TINY/1 worker: sends `free` while it is idle, three times within the broker's patience, and does one request at a
+ * time.
+ */
 import { parseOptions, SessionHost, StepOutput } from '@proj/transport';
 import type { Engine, Legality, SessionEvents, SessionProgram, Startable, TimerEvent } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import { decodeTiny, encodeTiny, tinyWorkerOptions } from './protocol.js';
 import type { TinyCommand, TinyWorkerOptions } from './protocol.js';
 
-/** What the broker may say. A worker that is leaving takes no request. */
+/** What the broker may say. A worker that is leaving accepts no request. */
 export const LEGALITY: Legality<'idle' | 'busy' | 'leaving', TinyCommand['kind'], 'accept' | 'refuse' | 'drop'> = {
   idle: { request: ['accept', 'busy'], free: ['drop'], reply: ['drop'], lost: ['drop'], malformed: ['drop'] },
   busy: { request: ['refuse'], free: ['drop'], reply: ['drop'], lost: ['drop'], malformed: ['drop'] },

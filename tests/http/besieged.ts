@@ -1,4 +1,4 @@
-/** A Majordomo service with the HTTP side that programs have, and what becomes of its requests while that is attacked. */
+/** A Majordomo service with the HTTP server of the programs, and the effect on its requests while that is attacked. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -9,20 +9,20 @@ import { MdpWorker } from '@proj/worker/mdp';
 
 const SIEGE = fileURLToPath(new URL('siege.mjs', import.meta.url));
 
-/** How each attack ended, by what came of its requests. */
+/** How each attack ended: what happened to its requests. */
 export type Outcomes = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** A running service. */
 export interface Besieged extends AsyncDisposable {
-  /** Attacks it from another process; resolves when all attacks have begun. `over` resolves when they end. */
+  /** Attacks it from another process; resolves when all attacks have started. `over` resolves when they end. */
   attack(streams: number, seconds: number): Promise<{ readonly outcomes: Outcomes; readonly over: Promise<void> }>;
-  /** Asks the service so many times in turn; the durations in milliseconds, ascending. */
+  /** Calls the service this many times in turn; returns the durations in milliseconds, ascending. */
   ask(times: number): Promise<number[]>;
-  /** The HTTP side is asked whether it is alive. */
+  /** Checks that the HTTP server is alive. */
   isAlive(): Promise<boolean>;
 }
 
-/** Starts broker, worker, client and HTTP server at free ports of loopback. */
+/** Starts broker, worker, client and HTTP server on free loopback ports. */
 export async function besieged(): Promise<Besieged> {
   const broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*' });
   const [endpoint = ''] = await broker.start();

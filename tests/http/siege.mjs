@@ -1,6 +1,6 @@
 /**
- * Attacks the HTTP side of a program on this machine, in a process of its own, and prints as JSON how each attack ended:
- * `node siege.mjs PORT STREAMS SECONDS`. Streams stay open, and slow requests go on, until the time is over.
+ * Attacks the HTTP server of a program on this machine, in a separate process, and prints as JSON how each attack ended:
+ * `node siege.mjs PORT STREAMS SECONDS`. Streams stay open, and slow requests continue, until the time is over.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -65,7 +65,7 @@ const attacks = {
   hugeBody: [[request('POST /api/actions', {}, 'x'.repeat(2_000_000))]],
 };
 const endsAt = Date.now() + seconds * 1000;
-// What needs an answer comes before the connections are used up.
+// Requests that need an answer come before the connections are used up.
 for (const name of ['noToken', 'traversal', 'hugeHeader', 'hugeBody', 'wrongToken', 'streams', 'slow']) {
   const { counts, sockets } = await countOf(...attacks[name]);
   outcomes[name] = counts;

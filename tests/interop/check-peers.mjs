@@ -1,4 +1,4 @@
-// Runs before the tests: whoever lacks what their peers are made of is told so in one line each, and the run fails.
+// Runs before the tests: each missing prerequisite of the peers is reported in one line, and the run fails.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { postgresFolder } from '@proj/testkit/postgres-folder';

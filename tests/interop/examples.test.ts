@@ -26,7 +26,7 @@ async function output(name: string, ...args: string[]): Promise<string> {
 const printing = NAMES.filter((name) => existsSync(join(FOLDER, name, 'expected.txt')));
 const withPeer = NAMES.filter((name) => existsSync(join(FOLDER, name, 'peer.py')));
 
-it('are there, some with a peer in Python', () => {
+it('exist, some with a peer in Python', () => {
   expect([printing.length, withPeer]).toEqual([NAMES.length - 1, expect.arrayContaining(['durable-queue'])]);
 });
 

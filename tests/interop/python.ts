@@ -1,10 +1,10 @@
-/** Peers in Python, for all protocols: modules of the folder peers/, run by Debian's python3 with python3-zmq. */
+/** Peers in Python, for all protocols: modules in the folder peers/, run by Debian's python3 with python3-zmq. */
 import { fileURLToPath } from 'node:url';
 import type { PeerSpec } from '@proj/testkit';
 
 const PEERS = fileURLToPath(new URL('peers', import.meta.url));
 
-/** What starts `peers/<protocol>/<role>.py` with these flags; a flag that is `undefined` is left out. */
+/** The command that starts `peers/<protocol>/<role>.py` with these flags; `undefined` flags are left out. */
 export function pythonPeer(
   protocol: string,
   role: string,

@@ -1,10 +1,10 @@
-/** What the stages of all protocols have in common: two makers, ours and the Python peers, and an end of everything with its test. */
+/** What the stages of all protocols share: two makers, ours and the Python peers, and cleanup after the test. */
 import { peerGroup } from '@proj/testkit';
 import type { PeerGroup, PeerProcess } from '@proj/testkit';
 import type { HandlerContext } from '@proj/worker';
 import { afterEach } from 'vitest';
 
-/** Who wrote a player. */
+/** The maker of a peer. */
 export type Maker = 'ours' | 'python';
 
 /** Frames of a body. */
@@ -14,32 +14,32 @@ export type Body = readonly Uint8Array[];
 export type Flags = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * Heartbeats in all tests: short, so that a test that waits for some is short, and many, so that a machine busy with other
- * things does not count as a dead peer.
+ * Heartbeats in all tests: short, so that a test that waits for some is short, and many, so that a busy machine does not
+ * look dead.
  */
 export const BEATS = { heartbeatIntervalMs: 100, liveness: 40 } as const;
 
 /** The same as flags of a Python peer. */
 export const BEAT_FLAGS = { 'heartbeat-ms': BEATS.heartbeatIntervalMs, liveness: BEATS.liveness };
 
-/** How long requests wait in all tests: for ever, in comparison. The test's own limit ends what hangs. */
+/** How long requests wait in all tests: practically for ever. The test's own limit ends what hangs. */
 export const PATIENCE_MS = 600_000;
 
 /** How long a peer may be silent. */
 export const LIFE_MS = BEATS.heartbeatIntervalMs * BEATS.liveness;
 
 /**
- * Why a worker is lost whose connection ends: because of that, or because a heartbeat that leaves before this is noticed finds
- * nobody.
+ * Why a worker is lost whose connection ends: because of that, or because a heartbeat sent before this is noticed is
+ * undeliverable.
  */
 export const CONNECTION_LOST: readonly unknown[] = ['gone', 'unreachable'];
 
-/** More beats than a peer may miss. */
+/** More heartbeats than a peer may miss. */
 export const LONGER_THAN_LIFE = BEATS.liveness + 5;
 
-/** Starts players that end with their test. */
+/** Starts peers that end with their test. */
 export interface TestPeers extends PeerGroup {
-  /** Has something of ours closed at the end of the test. */
+  /** Closes one of our objects at the end of the test. */
   keep<T extends AsyncDisposable>(one: T): T;
 }
 
@@ -47,7 +47,7 @@ export interface TestPeers extends PeerGroup {
 export function testPeers(): TestPeers {
   const { launch } = peerGroup();
   const ours: AsyncDisposable[] = [];
-  // Runs before the group ends its processes: ours leave while those they talk to are still there.
+  // Runs before the group ends its processes: our peers leave while those they talk to still exist.
   afterEach(async () => {
     for (const one of ours.splice(0).reverse()) await one[Symbol.asyncDispose]();
   });
@@ -61,20 +61,20 @@ export function testPeers(): TestPeers {
 }
 
 /**
- * Who waits until a worker is registered, by the endpoint where it is to be. That a worker has sent READY says nothing: while
- * its message is under way, jobs go to others.
+ * Waits for registrations, by the endpoint where the worker should register. READY alone proves nothing: while that message
+ * is in flight, jobs go to others.
  */
 export class Registrations {
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Makes an endpoint known; what it returns is to be called for each registration there. */
+  /** Registers an endpoint; the returned function is to be called for each registration there. */
   open(endpoint: string): () => void {
     const waiting: (() => void)[] = [];
     this.#waiting.set(endpoint, waiting);
     return () => waiting.shift()?.();
   }
 
-  /** The same for a Python broker or queue, which says `worker`. */
+  /** The same for a Python broker or queue, which prints `worker`. */
   openPeer(endpoint: string, peer: PeerProcess): void {
     const registered = this.open(endpoint);
     const follow = async () => {
@@ -83,11 +83,11 @@ export class Registrations {
         registered();
       }
     };
-    // Ends with the peer; whoever waits then is told by the test's timeout, with the peer's last lines.
+    // Ends with the peer; a test that still waits times out and shows the peer's last lines.
     follow().catch(() => undefined);
   }
 
-  /** Resolves at the next registration at a known endpoint that nobody else waits for. Call it before what causes the registration. */
+  /** Resolves at the next registration at a known endpoint that no other caller waits for. Call it before causing the registration. */
   at(endpoint: string): Promise<void> {
     const waiting = this.#waiting.get(endpoint);
     return waiting === undefined
@@ -96,7 +96,7 @@ export class Registrations {
   }
 }
 
-/** A handler whose calls end when the test says so, in their order, or when they are told that nobody waits any more. */
+/** A handler whose calls end when the test says so, in order, or when their result is no longer needed. */
 export class HeldHandler {
   readonly #running: ((reply: string) => void)[] = [];
   readonly #waiting: (() => void)[] = [];
@@ -112,12 +112,12 @@ export class HeldHandler {
       for (const wake of this.#waiting.splice(0)) wake();
     });
 
-  /** Resolves when so many calls have begun in all. */
+  /** Resolves when this many calls have started in all. */
   async begun(calls: number): Promise<void> {
     while (this.#begun < calls) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Ends the call that began first. */
+  /** Ends the oldest call. */
   release(reply: string): void {
     this.#running.shift()?.(reply);
   }
@@ -128,7 +128,7 @@ export function toHex(body: Body): string[] {
   return body.map((frame) => Buffer.from(frame).toString('hex'));
 }
 
-/** Frames out of a line of a Python peer. */
+/** Frames from a line of a Python peer. */
 export function fromHex(body: unknown): Buffer[] {
   return (body as string[]).map((frame) => Buffer.from(frame, 'hex'));
 }
@@ -146,7 +146,7 @@ export const BODIES: readonly Body[] = [
   Array.from({ length: 200 }, (_, number) => Buffer.from(number.toString())),
 ];
 
-/** Bodies are megabytes: a difference in frames is told apart from one in bytes, and neither is printed whole. */
+/** Bodies have megabytes: the message says whether frames or bytes differ, and prints neither in full. */
 export function lengths(body: Body): number[] {
   return body.map((frame) => frame.length);
 }

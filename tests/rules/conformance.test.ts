@@ -34,7 +34,7 @@ describe('reading', () => {
     ]);
   });
 
-  it('finds the file that proves', () => {
+  it('finds the files that prove a clause', () => {
     const titles = new Map([
       ['packages/x/src/a.test.ts', ['one', 'both']],
       ['packages/x/src/b.test.ts', ['both']],
@@ -70,7 +70,7 @@ describe('reading', () => {
   });
 });
 
-/** A document, what the names of its clauses begin with, and how many it has at least. */
+/** A document, the prefix of its clauses, and the minimum number of clauses. */
 interface Protocol {
   readonly name: string;
   readonly clauses: string;
@@ -136,7 +136,9 @@ const REASON_MIN = 30;
 
 const files = testFiles();
 
-/** Titles that may prove something about a protocol: not those in files of another one, whose rules have the same numbers. */
+/**
+ * Titles that may prove something about a protocol: not those in files of other protocols, whose rules have the same numbers.
+ */
 function titlesFor(name: string): Map<string, readonly string[]> {
   const others = PROTOCOLS.filter((protocol) => protocol.name !== name).map((protocol) => protocol.name);
   const foreign = new RegExp(`/(${others.join('|')})[/.]`);
@@ -162,7 +164,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(unproved.map(({ subject }) => subject)).toEqual([]);
     });
 
-    it('names only tests that exist, each without doubt', () => {
+    it('names only tests that exist, each unambiguously', () => {
       const doubtful = rows.flatMap(({ subject, proofs }) =>
         proofs
           .map((proof) => ({ proof, found: filesProving(proof, titles) }))
@@ -172,7 +174,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(doubtful).toEqual([]);
     });
 
-    it.each(roles)('each rule of the %s is numbered once and proved by a test that names it', (_role, heading, own) => {
+    it.each(roles)('each rule of the %s is numbered once and proven by a test that names it', (_role, heading, own) => {
       const numbers = ruleNumbersOf(document, heading);
       expect(numbers).not.toEqual([]);
       expect(numbers).toEqual(numbers.map((_, index) => index + 1));

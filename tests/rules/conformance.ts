@@ -1,20 +1,23 @@
-/** Holds `docs/protocols/<protocol>.md` to the tests: each clause of a specification and each rule of ours names its proof. */
+/**
+ * Compares `docs/protocols/<protocol>.md` with the tests: each clause of a specification and each of our rules names its
+ * proof.
+ */
 import ts from 'typescript';
 import type { SourceFile } from './workspace.js';
 
 /** One row of a table whose last column is headed `tests`. */
 export interface Row {
-  /** What the first column says. */
+  /** The text of the first column. */
   readonly subject: string;
-  /** What the last column names: `title`, `file.test.ts › title` or `story.txt`. */
+  /** The proofs in the last column: `title`, `file.test.ts › title` or `story.txt`. */
   readonly proofs: readonly string[];
-  /** Why a clause has no test, a sentence behind `reason:`. */
+  /** Why a clause has no test: a sentence after `reason:`. */
   readonly reason?: string;
 }
 
 const TITLED_CALLS = new Set(['it', 'test', 'describe']);
 
-/** The rows of all tables with a column of tests, in the order of the document. */
+/** The rows of all tables with a column of tests, in document order. */
 export function rowsOf(markdown: string): Row[] {
   const rows: Row[] = [];
   let inTable = false;
@@ -38,8 +41,8 @@ function codeSpans(cell: string): string[] {
 }
 
 /**
- * The files in which a proof is found, by path. A bare title counts wherever it stands, so a title that several files have
- * must name its file; a scenario is named by its file alone.
+ * The files that contain a proof, by path. A bare title matches any file, so a title that occurs in several files must
+ * name its file; a scenario is named only by its file.
  */
 export function filesProving(proof: string, titles: ReadonlyMap<string, readonly string[]>): string[] {
   const [first = '', second] = proof.split(' › ');
@@ -58,7 +61,7 @@ export function ruleNumbersOf(markdown: string, heading: string): number[] {
   return [...rules.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
 }
 
-/** Titles of all tests and groups in a test file, as written; of a scenario, its first line. */
+/** Titles of all tests and groups in a test file, as written; for a scenario, its first line. */
 export function titlesOf({ path, text }: SourceFile): string[] {
   if (path.endsWith('.txt')) return [(/^# (.+)$/m.exec(text)?.[1] ?? '').trim()];
   const titles: string[] = [];

@@ -1,4 +1,4 @@
-/** What the compiler and an editor say of a file that uses the published packages. */
+/** What the compiler and an editor report about a file that uses the published packages. */
 import { symlinkSync, mkdirSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -10,7 +10,7 @@ const STRICT: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
   lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
   noEmit: true,
-  // Nothing of Node's unless a package asks for it.
+  // Nothing from Node unless a package requests it.
   types: [],
 };
 
@@ -20,14 +20,14 @@ export const RESOLUTIONS: Readonly<Record<string, ts.CompilerOptions>> = {
   bundler: { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
 };
 
-/** Gives a folder Node's types, as `npm i -D @types/node` would. */
+/** Adds Node's types to a folder, like `npm i -D @types/node`. */
 export function addNodeTypes(folder: string): void {
   const types = join(folder, 'node_modules/@types');
   mkdirSync(types, { recursive: true });
   if (!existsSync(join(types, 'node'))) symlinkSync(join(ROOT, 'node_modules/@types/node'), join(types, 'node'));
 }
 
-/** A file in a folder where packages are installed, and what is said of it. */
+/** A file in a folder with installed packages, and what is reported about it. */
 export class Consumer {
   readonly #path: string;
   readonly #text: string;
@@ -56,7 +56,7 @@ export class Consumer {
     });
   }
 
-  /** What the compiler refuses, in this file and in all declarations of the project that it needs. */
+  /** Compiler errors in this file and in all declarations of the project that it needs. */
   problems(): string[] {
     const program = this.#service.getProgram();
     const files = program
@@ -69,7 +69,7 @@ export class Consumer {
     );
   }
 
-  /** What an editor shows over the names that follow a mark, a comment of one `?`, by name: their comment and their tags. */
+  /** What an editor shows for the names after a marker comment `?`, by name: their comment and their tags. */
   hovers(): Map<string, string> {
     const shown = new Map<string, string>();
     for (const { index, 0: mark } of this.#text.matchAll(/\/\*\?\*\//g)) {

@@ -29,7 +29,7 @@ describe('the sum at the end of npm test', () => {
     expect(countTask(task(2))).toEqual({ id: '@proj/x#test', passed: 0, failed: 1 });
   });
 
-  it('counts a build only when it failed', () => {
+  it('counts a build only if it failed', () => {
     expect(countTask(task(0, 'build'))).toMatchObject({ passed: 0, failed: 0 });
     expect(countTask(task(1, 'build'))).toMatchObject({ passed: 0, failed: 1 });
   });
@@ -48,7 +48,7 @@ describe('the sum at the end of npm test', () => {
   });
 });
 
-describe('what npm test says at its end of what failed', () => {
+describe('what npm test prints at its end about failures', () => {
   const passed = { status: 'passed', fullName: 'it works', failureMessages: [] };
   const failed = {
     status: 'failed',
@@ -56,7 +56,7 @@ describe('what npm test says at its end of what failed', () => {
     failureMessages: ['AssertionError: 1 is not 2\n at x.ts:1'],
   };
 
-  it('has the file, the title and the head of the message of each test that failed', () => {
+  it('has the file, the title and the first line of the message of each failed test', () => {
     const file = { name: 'x.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] };
     expect(failuresOf({ testResults: [file] })).toEqual([
       'x.test.ts > it fails: AssertionError: 1 is not 2\n     at x.ts:1',
@@ -68,7 +68,7 @@ describe('what npm test says at its end of what failed', () => {
     expect(failuresOf({ testResults: [file] })).toEqual(['x.test.ts: no such module']);
   });
 
-  it('has nothing of what passed, and cuts long messages', () => {
+  it('omits what passed, and shortens long messages', () => {
     const long = { ...failed, failureMessages: ['line\n'.repeat(100)] };
     const file = { name: 'x.test.ts', status: 'failed', message: '', assertionResults: [long] };
     const green = { name: 'y.test.ts', status: 'passed', message: '', assertionResults: [passed] };

@@ -1,10 +1,10 @@
-/** Every export says what it promises, every option says unit, default and bounds, every file says what it implements. */
+/** Every export says what it promises, every option its unit, default and bounds, and every file what it implements. */
 import { join, relative } from 'node:path';
 import ts from 'typescript';
 import type { Package, SourceFile } from './workspace.js';
 import { ROOT } from './workspace.js';
 
-/** Absolute paths of the sources behind a package's public entries. */
+/** Absolute paths of the sources of a package's public entries. */
 export function publicEntries({ dir, manifest }: Package): string[] {
   return Object.values(manifest.exports ?? {}).flatMap((target) => {
     const source = typeof target === 'string' ? target : (target as Record<string, unknown>)['@proj/source'];
@@ -12,7 +12,7 @@ export function publicEntries({ dir, manifest }: Package): string[] {
   });
 }
 
-/** `file: symbol` for each export of these entries that has no doc comment where it is declared. */
+/** `file: symbol` for each export of these entries without a doc comment at its declaration. */
 export function undocumentedExports(entries: readonly string[]): string[] {
   const program = ts.createProgram(entries, compilerOptions());
   const checker = program.getTypeChecker();
@@ -20,7 +20,7 @@ export function undocumentedExports(entries: readonly string[]): string[] {
   for (const entry of entries) {
     const file = program.getSourceFile(entry);
     const module = file === undefined ? undefined : checker.getSymbolAtLocation(file);
-    if (module === undefined) throw new Error(`${entry} is no module`);
+    if (module === undefined) throw new Error(`${entry} is not a module`);
     for (const exported of checker.getExportsOfModule(module)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
       const path = symbol.declarations?.[0]?.getSourceFile().fileName ?? entry;
@@ -52,7 +52,7 @@ function fieldsOf(node: ts.Node): readonly ts.ObjectLiteralElementLike[] {
   return shape !== undefined && ts.isObjectLiteralExpression(shape) ? shape.properties : [];
 }
 
-/** True when the file opens by saying what it is. */
+/** True if the file begins by saying what it is. */
 export function hasHeader({ text }: SourceFile): boolean {
   return /^(#!.*\n)?\/[/*]/.test(text);
 }

@@ -96,11 +96,11 @@ describe('import rules', () => {
     expect(checkImports([{ path, text }])).toEqual([]);
   });
 
-  it('each rule is seen to fail', () => {
+  it('each rule can fail', () => {
     expect(new Set(FORBIDDEN.map(([rule]) => rule))).toEqual(new Set(RULE_NAMES));
   });
 
-  it('what an engine needs at run time is held to the rules of engines', () => {
+  it('what an engine needs at run time must follow the rules for engines', () => {
     const engine = { path: 'packages/broker/src/mdp/engine/engine.ts', text: "import { x } from '../service.js';" };
     const helper = { path: 'packages/broker/src/mdp/service.ts', text: "import { hostname } from 'node:os';" };
     expect(checkImports([helper])).toEqual([]);
@@ -109,7 +109,7 @@ describe('import rules', () => {
     ]);
   });
 
-  it.each(PACKAGES.map(({ dir }) => dir))('%s keeps the rules', (dir) => {
+  it.each(PACKAGES.map(({ dir }) => dir))('%s follows the rules', (dir) => {
     const violations = checkImports(sourceFiles(dir));
     expect(violations.map((v) => `${v.rule}: ${v.path}:${v.line} imports ${v.specifier} (${v.reason})`)).toEqual([]);
   });

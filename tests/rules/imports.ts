@@ -14,17 +14,17 @@ export interface Violation {
 
 interface Import {
   readonly specifier: string;
-  /** Erased by the compiler: nothing of it exists at run time. */
+  /** Erased by the compiler: nothing remains at run time. */
   readonly typeOnly: boolean;
   readonly line: number;
 }
 
 interface Context {
   readonly path: string;
-  /** Path from the root of the imported file, for relative imports. */
+  /** Path of the imported file from the root, for relative imports. */
   readonly target: string | undefined;
   readonly found: Import;
-  /** True when a file in engine/ or shared/ needs this file at run time, directly or through others. */
+  /** True if a file in engine/ or shared/ needs this file at run time, directly or through others. */
   readonly pure: boolean;
 }
 
@@ -37,9 +37,9 @@ interface Rule {
 const ROLES = /^packages\/(broker|worker|client|pzq|scheduler)\/src\//;
 const SHARES_FILES = /^packages\/(broker|worker)\/src\/nfp\//;
 const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/.+$/;
-/** Reads cron expressions, by a library. */
+/** Reads cron expressions with a library. */
 const CRON = 'packages/scheduler/src/cron.ts';
-/** Both of its faces: schemas with methods, and the small ones. */
+/** Both of its variants: schemas with methods, and the small ones. */
 const isZod = (specifier: string): boolean => specifier === 'zod' || specifier === 'zod/mini';
 const isNode = (specifier: string) => specifier.startsWith('node:');
 const isRelative = (specifier: string) => specifier.startsWith('.');
@@ -56,14 +56,14 @@ function folderOf(path: string): string | undefined {
 const RULES: readonly Rule[] = [
   {
     name: 'public-entries-only',
-    reason: "nobody imports another package's src or dist",
+    reason: "no package imports another package's src or dist",
     broken: ({ path, target, found }) =>
       /^@proj\/[^/]+\/(src|dist)(\/|$)/.test(found.specifier) ||
       (target !== undefined && !target.startsWith(path.split('/').slice(0, 2).join('/') + '/')),
   },
   {
     name: 'protocols-apart',
-    reason: 'folders of one package share nothing but shared/ and, where the package has one protocol, engine/',
+    reason: 'folders of one package share only shared/ and, in a package with one protocol, engine/',
     broken: ({ path, target }) => {
       const from = folderOf(path);
       const to = target === undefined ? undefined : folderOf(target);
@@ -84,7 +84,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'transport-below-roles',
     reason:
-      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only tracing node:diagnostics_channel, only schemas.ts and peer-schemas.ts zod',
+      'transport knows heartbeat, the byte helpers and the types of frames; its folder service knows all of frames; only its folders zmq and curve know node:*, only zmq zeromq, only tracing node:diagnostics_channel, only schemas.ts and peer-schemas.ts zod',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
       if (
@@ -102,7 +102,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'zmtp-without-addons',
-    reason: 'zmtp knows heartbeat, transport and node:*; its ciphers are those of primitives.ts and boxes',
+    reason: 'zmtp knows heartbeat, transport and node:*; only primitives.ts and boxes know its ciphers',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/zmtp/') &&
       !(/^packages\/zmtp\/src\/(primitives\.ts$|boxes\/)/.test(path) && /^@noble\/ciphers\//.test(specifier)) &&
@@ -112,7 +112,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'store-below-roles',
-    reason: 'records that last know transport, their databases and node:*',
+    reason: 'durable records know transport, their databases and node:*',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/store/') &&
       !isRelative(specifier) &&
@@ -122,7 +122,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'files-below-roles',
-    reason: 'a folder of files knows the error of transport and node:*',
+    reason: 'the package files knows the error class of transport and node:*',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/files/') &&
       !isRelative(specifier) &&
@@ -132,7 +132,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'observe-above-facades',
     reason:
-      'observe knows transport, heartbeat, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
+      'observe knows transport, heartbeat, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it receives facades',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/observe/src/') &&
       !isRelative(specifier) &&
@@ -143,13 +143,13 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'model-imports-nothing',
-    reason: 'what a program shows of itself is read by the program, by the page and by proj top',
+    reason: 'what programs show is imported only by the programs, the page and proj top',
     broken: ({ path }) => path === 'packages/observe/src/model.ts',
   },
   {
     name: 'engines-are-pure',
     reason:
-      'files in engine/ and shared/ and what they use know frames, heartbeat, transport/engine and the types of transport; those of the page the model, which is as pure',
+      'files in engine/ and shared/ and what they use know frames, heartbeat, transport/engine and the types of transport; those of the page know the model, which is as pure',
     broken: ({ path, pure, found: { specifier, typeOnly } }) => {
       if (!pure || isRelative(specifier)) return false;
       if (path.startsWith('packages/dashboard/') && specifier === '@proj/observe/model') return false;
@@ -159,7 +159,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'options-only-zod',
-    reason: 'options.ts declares a schema and knows zod and the schemas of transport only',
+    reason: 'options.ts declares a schema and knows only zod and the schemas of transport',
     broken: ({ path, found }) =>
       inRole(path) &&
       isOptions(path) &&
@@ -169,7 +169,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'stores-only-database',
-    reason: 'a store knows its contract, its database, the folders of store and the error of transport',
+    reason: 'a store knows its contract, its database, the folders of store and the error class of transport',
     broken: ({ path, target, found: { specifier } }) => {
       if (!isStore(path)) return false;
       if (isProject(specifier)) return specifier !== '@proj/transport' && specifier !== '@proj/store/lmdb-folder';
@@ -179,7 +179,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'facades-no-other-packages',
     reason:
-      'role packages know frames, heartbeat, transport, zmtp and node:*, those that share files files; zod stays in options.ts',
+      'role packages know frames, heartbeat, transport, zmtp and node:*, those that share files also files; zod stays in options.ts',
     broken: ({ path, found: { specifier } }) => {
       if (!inRole(path) || isOptions(path) || isStore(path) || isRelative(specifier) || isNode(specifier)) return false;
       if (specifier === '@proj/files') return !SHARES_FILES.test(path);
@@ -194,7 +194,7 @@ function isOptionsNeighbour(specifier: string, typeOnly: boolean): boolean {
   return typeOnly || (isRelative(specifier) && specifier.endsWith('options.js'));
 }
 
-/** All violations in these files, in their order. Files that are not given are not followed. */
+/** All violations in these files, in order. Imports of files that are not in the list are not followed. */
 export function checkImports(files: readonly SourceFile[]): Violation[] {
   const imports = new Map(files.map((file) => [file.path, importsOf(file)]));
   const pure = closureOfEngines(imports);

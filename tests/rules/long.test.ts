@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { LONGEST } from '../longest.js';
 import { allTestFiles, ROOT } from './workspace.js';
 
-/** The scripts of the package that holds a file. */
+/** The scripts of the package that contains a file. */
 function scriptsBeside(path: string): Record<string, string> {
   const manifest = join(ROOT, dirname(path), 'package.json');
   if (!existsSync(manifest)) return scriptsBeside(dirname(path));
@@ -15,7 +15,7 @@ function scriptsBeside(path: string): Record<string, string> {
 describe('long tests', () => {
   const files = allTestFiles();
   const long = files.filter(({ path }) => path.endsWith('.long.test.ts')).map(({ path }) => path);
-  // Their length is a number, of which the environment of the script takes the rest.
+  // Their length is a number; the script's environment runs the rest of the seeds.
   const shared = files.filter(({ text }) => /^const SEEDS = seedsToRun\(/m.test(text)).map(({ path }) => path);
 
   it('there are some', () => {

@@ -1,4 +1,4 @@
-// docs/operations.md, the alerts and the Grafana dashboard say the same, of metrics and notes that there are.
+// docs/operations.md, the alerts and the Grafana dashboard agree, and name existing metrics and notes.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ function tableOf(name: string): string[][] {
 
 const unquoted = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
-/** Labels by metric; a histogram has three names. Prometheus itself makes `up`. */
+/** Labels by metric; a histogram has three names. Prometheus itself provides `up`. */
 const METRICS = new Map<string, readonly string[]>([
   ['up', []],
   ...tableOf('metrics').flatMap(([name, type, labels]) => {
@@ -59,7 +59,7 @@ const METRICS = new Map<string, readonly string[]>([
 /** Labels that each scrape adds. */
 const OF_EVERY_METRIC = ['instance', 'job'];
 
-/** What an expression names that is not served: metrics, and labels in braces behind one. */
+/** What an expression names although it is not served: metrics, and the labels in braces after them. */
 function unknownIn(expr: string): string[] {
   const selectors = [...expr.matchAll(/\b(up|(?:proj|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)];
   return selectors.flatMap(([, metric = '', matchers = '']) => {
@@ -84,7 +84,7 @@ describe('every metric is in docs/operations.md, with its labels', () => {
     expect(unknownIn(expr)).toEqual([]);
   });
 
-  it('and others would be found', () => {
+  it('and unknown metrics would be found', () => {
     expect(unknownIn('rate(proj_nothing_total[5m]) > proj_faults{fault="x", colour="y"}')).toEqual([
       'proj_nothing_total',
       'proj_faults{colour}',
@@ -110,7 +110,7 @@ describe('alerts', () => {
   });
 });
 
-it('every note code is in docs/operations.md, with who says it', () => {
+it('every note code is in docs/operations.md, with its packages', () => {
   const speakers = new Map<string, Set<string>>();
   for (const name of ['broker', 'client', 'pzq', 'scheduler', 'worker'])
     for (const path of readdirSync(join(ROOT, 'packages', name, 'src'), { recursive: true, encoding: 'utf8' }))

@@ -10,7 +10,7 @@ import { PUBLISHED, ROOT } from './workspace.js';
 
 const run = promisify(execFile);
 
-/** An empty temporary folder and its removal. */
+/** An empty temporary folder, removed on dispose. */
 export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'proj-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
@@ -20,7 +20,7 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
 export async function pack(packages: readonly Package[], folder: string): Promise<Map<string, string>> {
   const pnpm = join(ROOT, 'node_modules/pnpm/bin/pnpm.cjs');
   const filters = packages.map(({ manifest }) => `--filter=${manifest.name}`);
-  // Scripts would write into the JSON; the packages are built.
+  // Scripts would write into the JSON; the packages are already built.
   const args = [
     pnpm,
     ...filters,
@@ -36,7 +36,7 @@ export async function pack(packages: readonly Package[], folder: string): Promis
   return new Map(packed.map(({ name, filename }) => [name, filename]));
 }
 
-/** The package and the project's packages that come with it. */
+/** The package and those of our packages that it depends on. */
 export function closure(name: string): Package[] {
   const found = new Map<string, Package>();
   const add = (wanted: string): void => {
@@ -57,17 +57,17 @@ export async function packDependencies(packages: readonly Package[], folder: str
   const tarballs = new Map<string, string>();
   for (const [name, modules] of outsideDependencies(packages)) {
     const tarball = join(folder, `${name.replaceAll('/', '-')}.tgz`);
-    // A copy first: pnpm links equal files to one, which tar would record as links, which npm skips.
+    // A copy first: pnpm hard-links equal files, which tar would record as links, which npm skips.
     const copy = join(folder, 'copies', name);
     await cp(join(modules, name), copy, { recursive: true });
-    // npm takes off one folder, so a scope must not be another.
+    // npm strips one folder, so a scope must not be another one.
     await run('tar', ['-czf', tarball, '--exclude=node_modules', '-C', dirname(copy), basename(copy)]);
     tarballs.set(name, tarball);
   }
   return tarballs;
 }
 
-/** The `node_modules` folder that really holds each of them; pnpm keeps what a package depends on beside it. */
+/** The `node_modules` folder that contains each of them; pnpm puts the dependencies of a package beside it. */
 function outsideDependencies(packages: readonly Package[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const add = (manifest: Manifest, modules: string): void => {
@@ -83,7 +83,7 @@ function outsideDependencies(packages: readonly Package[]): ReadonlyMap<string, 
   return found;
 }
 
-/** Installs tarballs, and nothing else, into `folder` with npm; npm's own output is in the error when it fails. */
+/** Installs these tarballs and nothing else into `folder` with npm; on failure the error contains npm's output. */
 export async function install(tarballs: readonly string[], folder: string): Promise<void> {
   const flags = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
   await run('npm', ['install', ...flags, ...tarballs], { cwd: folder, env: plainEnvironment() });
@@ -100,7 +100,7 @@ export async function runScript(folder: string, name: string, text: string, args
   return stdout.trim();
 }
 
-/** Our environment without what package managers and the test runner put there. */
+/** Our environment without the variables of package managers and the test runner. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|pnpm_|vitest|node_(options|env|path)$)/i.test(name),

@@ -34,7 +34,7 @@ function entries(manifest: Manifest): string[] {
   return Object.keys(manifest.exports ?? {}).filter((path) => path !== './package.json');
 }
 
-/** Without a guard a package that nobody asked for is packed as it was last built, or empty, when the machine is slow elsewhere. */
+/** Otherwise a package that no task needs is packed as it was last built or, on a slow machine, empty. */
 it('waits for the build of every package: they are dependencies of the tests, or named in turbo.json', () => {
   const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
   const { tasks } = read('turbo.json') as { tasks: Record<string, { dependsOn?: string[] }> };
@@ -45,10 +45,10 @@ it('waits for the build of every package: they are dependencies of the tests, or
   expect(missed).toEqual([]);
 });
 
-/** Everything that goes to the registry, programs included. */
+/** Everything that goes to the registry, including programs. */
 const ALL = PACKAGES.filter(({ manifest }) => manifest.private !== true);
 
-it.each(ALL)('$dir says where it is from: run `npm run manifests`', ({ dir }) => {
+it.each(ALL)('$dir says where it comes from: run `npm run manifests`', ({ dir }) => {
   const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Record<string, unknown>;
   const { repository } = read('package.json') as { repository: { url: string } };
   const page = repository.url.replace(/^git\+|\.git$/g, '');
@@ -63,7 +63,7 @@ it.each(ALL)('$dir says where it is from: run `npm run manifests`', ({ dir }) =>
   expect(manifest['keywords']).toContain('zeromq');
 });
 
-it('refuses to be packed by npm, which would leave ranges of the workspace in a manifest', async () => {
+it('refuses to be packed by npm, which would leave workspace ranges in a manifest', async () => {
   const packing = promisify(execFile)('npm', ['pack', '--dry-run'], {
     cwd: join(ROOT, 'packages/heartbeat'),
     env: plainEnvironment(),
@@ -72,19 +72,19 @@ it('refuses to be packed by npm, which would leave ranges of the workspace in a 
 });
 
 describe.each(NAMES)('%s as packed', (name) => {
-  it('has no fault that publint knows', async () => {
+  it('has no fault that publint finds', async () => {
     const bytes = readFileSync(tarball(name));
     const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
-  it('resolves to fitting types under node10, node16 from CommonJS and ESM, and bundlers', async () => {
+  it('resolves to correct types under node10, node16 from CommonJS and ESM, and bundlers', async () => {
     const result = await checkPackage(createPackageFromTarballData(readFileSync(tarball(name))));
     expect(result.types, 'ships types').toMatchObject({ kind: 'included' });
     expect('problems' in result ? result.problems : []).toEqual([]);
   });
 
-  it('holds the build and nothing of the workspace', () => {
+  it('contains the build and nothing of the workspace', () => {
     const contents = createPackageFromTarballData(readFileSync(tarball(name)));
     const files = contents.listFiles().map((path) => path.replace(`/node_modules/${name}/`, ''));
     const required = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.cjs'];
@@ -155,18 +155,18 @@ describe('@proj/client installed into an empty folder', () => {
       'bare.cjs',
       "const { MdpClient } = require('@proj/client'); const { zmqTransport } = require('@proj/transport/zmq');",
     ],
-  ])('says what to install from %s where libzmq is asked for', async (_kind, file, load) => {
+  ])('says what to install from %s if libzmq is requested', async (_kind, file, load) => {
     const text = `${load}
       const client = new MdpClient({ endpoints: ['tcp://127.0.0.1:1'], transport: zmqTransport() });
       client.request('echo', ['']).catch(({ code, message }) => console.log(code, message));`;
     expect(await runScript(alone.path, file, text)).toMatch(/^UNAVAILABLE .*npm i zeromq/);
   });
 
-  describe('with all its sisters beside it', () => {
+  describe('with all its sisters installed', () => {
     const specifiers = PUBLISHED.flatMap(({ manifest }) =>
       entries(manifest).map((path) => manifest.name + path.slice(1)),
     );
-    /** The names that each specifier offers, sorted. */
+    /** The names that each specifier exports, sorted. */
     let offered: Record<'import' | 'require', Record<string, string>>;
 
     beforeAll(async () => {
@@ -189,7 +189,7 @@ describe('@proj/client installed into an empty folder', () => {
       };
     }, PACKING_MS);
 
-    it.each(specifiers)('%s offers the same names to import and require', (specifier) => {
+    it.each(specifiers)('%s exports the same names to import and require', (specifier) => {
       expect(offered.import[specifier]).toMatch(/./);
       expect(offered.require[specifier]).toBe(offered.import[specifier]);
     });
@@ -240,7 +240,7 @@ describe('@proj/client installed into an empty folder', () => {
         PACKING_MS,
       );
 
-      it('has words over options, methods and events', () => {
+      it('shows comments for options, methods and events', () => {
         const hovers = consumer.hovers();
         expect(hovers.size).toBeGreaterThan(15);
         expect([...hovers].filter(([, words]) => words.length < 20)).toEqual([]);
@@ -250,7 +250,7 @@ describe('@proj/client installed into an empty folder', () => {
       });
     });
 
-    it('says that Buffer needs @types/node by an optional peer', () => {
+    it('declares @types/node, needed for Buffer, as an optional peer', () => {
       const needy = NAMES.filter((name) => {
         const contents = createPackageFromTarballData(readFileSync(tarball(name)));
         return contents

@@ -1,4 +1,4 @@
-/** The pages that users read: links lead somewhere, code blocks are marked, pages of the registry stand alone. */
+/** The pages that users read: links lead somewhere, code blocks are marked, registry pages stand alone. */
 import { describe, expect, it } from 'vitest';
 import { blocksOf, brokenLinks, linksOf, mentionedFiles, OTHER_PAGES, PAGES, textOf, worksAnywhere } from './pages.js';
 import { commandsOf, flagsOf, isKnown } from './shell.js';
@@ -6,7 +6,7 @@ import { CODE, importsOf, packageOf, printedAsPromised, promisesOf } from './sni
 import { PACKAGES } from './workspace.js';
 
 const BLOCKS = PAGES.flatMap((page) => blocksOf(page, textOf(page)));
-/** The languages of blocks, besides code that is compiled and run. */
+/** The languages of blocks other than code that is compiled and run. */
 const OTHERS = ['', 'sh', 'json', 'mermaid', 'promql', 'yaml', 'toml', 'ini', 'diff', 'text', 'python'];
 const PUBLISHED = PACKAGES.filter(({ manifest }) => manifest.private !== true);
 const LIBRARIES = PUBLISHED.filter(({ dir }) => dir.startsWith('packages/'));
@@ -14,7 +14,7 @@ const LIBRARIES = PUBLISHED.filter(({ dir }) => dir.startsWith('packages/'));
 describe('the checks of the pages', () => {
   const text = "A page.\n\n```js\nimport { a } from '@proj/client/mdp';\nconsole.log(a); // [ 1 ]\n```\n";
 
-  it('find a block, its line, its imports and what it promises', () => {
+  it('find a block, its line, its imports and the output it promises', () => {
     const [block] = blocksOf('x.md', text);
     expect(block).toMatchObject({ name: 'x.md:3', language: 'js' });
     expect(block && importsOf(block).map(packageOf)).toEqual(['@proj/client']);
@@ -30,14 +30,14 @@ describe('the checks of the pages', () => {
     expect(printedAsPromised(printed, promise)).toBe(expected);
   });
 
-  it('find the links that lead nowhere', () => {
+  it('find links that lead nowhere', () => {
     const links =
       '[a](LICENSE) [b](nowhere.md) [c](#here) [d](#there) [e](https://example.com) [f](docs/STYLE.md#no)\n# Here';
     expect(linksOf(links)).toHaveLength(6);
     expect(brokenLinks('README.md', links)).toEqual(['nowhere.md', '#there', 'docs/STYLE.md#no']);
   });
 
-  it('find the files that are named and not linked', () => {
+  it('find files that are named but not linked', () => {
     expect(mentionedFiles('`src/a.ts`, [`src/b.ts`](https://x.org) and docs/c.md')).toEqual(['src/a.ts', 'docs/c.md']);
   });
 
@@ -57,7 +57,7 @@ it.each([...PAGES, ...OTHER_PAGES])('%s has no link that leads nowhere', (page) 
   expect(brokenLinks(page, textOf(page))).toEqual([]);
 });
 
-it('marks every block of code as js or ts, which are compiled and run, or as something else', () => {
+it('marks every code block as js or ts, which are compiled and run, or as something else', () => {
   const unknown = BLOCKS.filter(({ language }) => !CODE.has(language) && !OTHERS.includes(language));
   expect(unknown.map(({ name, language }) => `${name}: ${language}`)).toEqual([]);
 });
@@ -69,11 +69,11 @@ it.each(BLOCKS.filter(({ language }) => language === 'json'))('$name is JSON', (
 describe.each(PUBLISHED)('$dir/README.md', ({ dir }) => {
   const text = textOf(`${dir}/README.md`);
 
-  it('has no link that fails on the page of the registry', () => {
+  it('has no link that fails on its registry page', () => {
     expect(linksOf(text).filter((link) => !worksAnywhere(link))).toEqual([]);
   });
 
-  it('names no file that the tarball lacks', () => {
+  it('names no file that is missing in the tarball', () => {
     expect(mentionedFiles(text)).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe.each(PUBLISHED)('$dir/README.md', ({ dir }) => {
   });
 });
 
-it.each(LIBRARIES)('$dir/README.md opens with an example, of which it says what to install', ({ dir, manifest }) => {
+it.each(LIBRARIES)('$dir/README.md opens with an example and says what to install for it', ({ dir, manifest }) => {
   const text = textOf(`${dir}/README.md`);
   const [first] = blocksOf(dir, text).filter(({ language }) => CODE.has(language));
   const installed = [...text.matchAll(/npm install ([^`\n]+)/g)].flatMap(([, names = '']) => names.split(' '));

@@ -8,7 +8,7 @@ export interface Block {
   /** `packages/client/README.md:12`. */
   readonly name: string;
   readonly page: string;
-  /** The word behind the fence; empty without one. */
+  /** The word after the fence; empty without one. */
   readonly language: string;
   readonly text: string;
 }
@@ -19,7 +19,7 @@ const foldersIn = (folder: string) =>
 const pagesIn = (folder: string) =>
   entriesOf(folder).flatMap(({ name }) => (name.endsWith('.md') ? [join(folder, name)] : []));
 
-/** Every page for users and contributors, as paths from the root; the protocols and decisions are apart. */
+/** Every page for users and contributors, as paths from the root, except protocols and decisions. */
 export const PAGES: readonly string[] = [
   ...['.', 'bench', 'docs', 'docs/guide', 'examples'],
   ...['packages', 'apps', 'examples'].flatMap(foldersIn),
@@ -27,7 +27,7 @@ export const PAGES: readonly string[] = [
   .flatMap(pagesIn)
   .filter((page) => !page.endsWith('CHANGELOG.md'));
 
-/** The protocols, the decisions, and what else stands beside the tests. */
+/** The protocols, the decisions, and the pages beside the tests. */
 export const OTHER_PAGES: readonly string[] = [
   ...['docs/adr', 'docs/protocols', 'bench/results'],
   ...foldersIn('tests'),
@@ -46,7 +46,7 @@ export function blocksOf(page: string, text: string): Block[] {
   }));
 }
 
-/** Where our files are on the web; a page of the registry can link nowhere else. */
+/** Where our files are on the web; a registry page can link only there. */
 const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { repository: { url: string } };
 const WEB = repository.url.replace(/^git\+|\.git$/g, '');
 

@@ -7,7 +7,7 @@ const pure = PUBLISHED.flatMap(({ dir }) => sourceFiles(dir))
   .map(({ path }) => path)
   .filter(isPure);
 
-/** Of all of them at once, which is quick; who is to blame is asked only when there is something. */
+/** All of them at once, which is quick; only if that finds something are they checked one by one. */
 const found = impuritiesAmong(pure);
 
 describe('purity', () => {
@@ -27,7 +27,7 @@ describe('purity', () => {
     expect(await impurities(ENGINE, contents)).toContain(message);
   });
 
-  it('parts of siblings that are pure are welcome', async () => {
+  it('pure files of siblings are allowed', async () => {
     const contents =
       "import { latin1 } from '@proj/frames'; import { Backoff } from '@proj/heartbeat'; export { latin1, Backoff };";
     expect(await impurities(ENGINE, contents)).toEqual([]);
@@ -38,7 +38,7 @@ describe('purity', () => {
     expect(await impurities(ENGINE, contents)).toEqual([]);
   });
 
-  it('codecs, engine/ and shared/ are what must be pure', () => {
+  it('codecs, engine/ and shared/ must be pure', () => {
     const names = [
       'packages/frames/src/mdp/decode.ts',
       ENGINE,
@@ -50,7 +50,7 @@ describe('purity', () => {
     expect(['packages/broker/src/mdp/broker.ts', 'packages/heartbeat/src/clock.ts'].filter(isPure)).toEqual([]);
   });
 
-  it('is looked for in many files, and of all at once as of each alone', async () => {
+  it('is found in many files, with the same result for all at once and for each alone', async () => {
     expect(pure.length).toBeGreaterThan(200);
     expect(await impuritiesAmong([ENGINE, 'packages/heartbeat/src/clock.ts'])).toContain(
       "'performance' is not defined.",

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** What is said of a tarball with these files. */
+/** What is reported about a tarball with these files. */
 async function faultsOf(dir: string, manifest: object, files: Readonly<Record<string, string>>): Promise<string> {
   const content = join(folder.path, 'package');
   mkdirSync(join(content, 'dist'), { recursive: true });
@@ -25,7 +25,7 @@ async function faultsOf(dir: string, manifest: object, files: Readonly<Record<st
   return (await inspect(ROOT, dir, tarball)).faults.join('\n');
 }
 
-it('a tarball that must not be published is told all its faults', async () => {
+it('all faults of a tarball that must not be published are reported', async () => {
   const inventory = {
     metadata: { component: { version: '1.2.2' } },
     components: [{ name: 'copyleft', version: '1.0.0', licenses: [{ license: { id: 'GPL-3.0-only' } }] }],
@@ -67,6 +67,6 @@ it.each([
   ['MIT AND MPL-2.0', false],
   ['SEE LICENSE IN LICENSE', false],
   ['', false],
-])('licence "%s" may be passed on: %s', (expression, allowed) => {
+])('licence "%s" may be distributed: %s', (expression, allowed) => {
   expect(isAllowed(expression)).toBe(allowed);
 });

@@ -1,4 +1,4 @@
-// Every socket of every facade has the security options that its user gave: a facade or socket that is new is missed here first.
+// Every socket of every facade has the security options that its user gave; this test fails first for a new facade or socket.
 import * as brokers from '@proj/broker';
 import * as clients from '@proj/client';
 import * as queues from '@proj/pzq';
@@ -21,7 +21,7 @@ const KINDS = ['router', 'dealer', 'publisher', 'subscriber'] as const;
 
 type Kind = (typeof KINDS)[number];
 
-/** A transport in memory that notes which sockets are made, and how they are secured. */
+/** A transport in memory that records which sockets are created, and how they are secured. */
 class Notes {
   readonly made: { readonly kind: Kind; readonly curve: CurveOptions | undefined }[] = [];
   readonly transport: Transport;
@@ -40,7 +40,7 @@ class Notes {
     this.transport = transport;
   }
 
-  /** Resolves once so many sockets were made. */
+  /** Resolves once this many sockets were created. */
   count(count: number): Promise<void> {
     if (this.made.length >= count) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
@@ -51,7 +51,7 @@ interface Closeable {
   close(): Promise<unknown>;
 }
 
-/** How to have a facade open all its sockets, and which these are. */
+/** How to make a facade open all its sockets, and which sockets these are. */
 interface Recipe {
   readonly sockets: readonly Kind[];
   readonly open: (transport: Transport) => Closeable;
@@ -63,7 +63,7 @@ function started<Facade extends Closeable & { start(): Promise<unknown> }>(facad
   return facade;
 }
 
-/** What nobody waits for, as nobody answers. */
+/** Promises that are not awaited, since no peer answers. */
 function ignored(answer: Promise<unknown>): void {
   answer.catch(() => undefined);
 }
@@ -236,7 +236,7 @@ describe('security options', () => {
     }
   });
 
-  it('are walked for all facades there are', () => {
+  it('are checked for all facades', () => {
     expect([...FACADES].sort()).toEqual(Object.keys(RECIPES).sort());
   });
 });

@@ -1,4 +1,4 @@
-/** The command lines of the pages that start programs of ours, and what those programs say of themselves. */
+/** The command lines on the pages that start our programs, and the programs' own help. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { blocksOf } from './pages.js';
 import { PACKAGES, ROOT } from './workspace.js';
 
-/** A program of ours with its arguments, as a page has it. */
+/** One of our programs with its arguments, as on a page. */
 export interface Command {
   readonly page: string;
   readonly line: string;
   /** The folder in `apps/`. */
   readonly app: string;
-  /** The word behind `proj`, where there is one. */
+  /** The word after `proj`, if any. */
   readonly command: string | undefined;
   readonly args: readonly string[];
 }
@@ -47,13 +47,13 @@ function commandIn(page: string, line: string): Command | undefined {
 export const flagsOf = ({ args }: Command): string[] =>
   args.flatMap((arg) => /^--([a-z][a-z0-9-]*)/.exec(arg)?.[1] ?? []);
 
-/** True when a help lists an option, or the switch that it turns off. */
+/** True if a help text lists an option, or the switch that it turns off. */
 export const isKnown = (flag: string, help: string): boolean =>
   new RegExp(`^ +--(no-)?${flag.replace(/^no-/, '')}\\b`, 'm').test(help);
 
 const helps = new Map<string, Promise<string>>();
 
-/** What `--help` prints for a command; rejects where there is no such program or command. */
+/** What `--help` prints for a command; rejects if there is no such program or command. */
 export async function helpOf({ app, command }: Command): Promise<string> {
   const words = command === undefined ? [] : [command];
   const key = [app, ...words].join(' ');

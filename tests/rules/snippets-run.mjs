@@ -1,5 +1,5 @@
-// Runs the snippets of the pages (snippets.ts) one after the other, as the modules they are, beside a broker, a queue and workers that they may ask.
-// Leaves behind, in outcomes.json, what each of them printed and how it ended.
+// Runs the snippets of the pages (snippets.ts) one after the other, as modules, beside a broker, a queue and workers that they may use.
+// Writes to outcomes.json what each of them printed and how it ended.
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const [folder] = process.argv.slice(2);
 const { world, programs } = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8'));
 const at = (port) => world[`tcp://127.0.0.1:${port}`];
 
-/** What the snippets that only ask find at the usual endpoints. */
+/** The servers that client snippets find at the usual endpoints. */
 async function startWorld() {
   // As in proj-broker, Majordomo and NORFAB share an endpoint.
   const shared = new SharedRouters(zmtpTransport());
@@ -66,7 +66,7 @@ async function startWorld() {
   for (const worker of workers) await worker.start();
 }
 
-/** There is always something to hear for those that listen. */
+/** Publishes continuously, so that subscribers always receive something. */
 async function talk() {
   const emqp = new EmqpClient({ publishEndpoint: at(47298) });
   const nfp = new NfpClient({ endpoints: [at(5555)] });

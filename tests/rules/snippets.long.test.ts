@@ -1,4 +1,4 @@
-/** What the pages show works: code compiles and runs as it stands there, and programs have the options that they are given. */
+/** What the pages show works: code compiles and runs as written, and programs have the options used there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from './pack.js';
 import { blocksOf, PAGES, textOf } from './pages.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 describe('the code of the pages', () => {
-  it.each(CODE_BLOCKS)('$name compiles, with strict, on its own', ({ name }) => {
+  it.each(CODE_BLOCKS)('$name compiles on its own, with strict', ({ name }) => {
     expect(problems.get(name)).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** The code on the pages that users read: found, made into modules as a user would make them, compiled, and run by `snippets-run.mjs`. */
+/** The code on the pages that users read: found, turned into modules as a user would do it, compiled, and run by `snippets-run.mjs`. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
@@ -36,7 +36,7 @@ const isBare = (specifier: string) => !/^(\.|node:)/.test(specifier) && !builtin
 /** A block whose first line is `// NAME.mjs` is that file, for the blocks around it. */
 const fileNamedBy = ({ text }: Block) => /^\/\/ ([\w-]+\.mjs)\n/.exec(text)?.[1];
 
-/** A folder where the snippets are modules, and what they import is installed. */
+/** A folder with the snippets as modules, and with their imports installed. */
 export class Workshop {
   readonly #folder: string;
   readonly #snippets: readonly Block[];
@@ -49,7 +49,7 @@ export class Workshop {
     for (const [index, { text }] of snippets.entries()) writeFileSync(join(folder, `${index}.mts`), text);
   }
 
-  /** What the compiler refuses, by the name of the snippet: one program for all. */
+  /** Compiler errors, by the name of the snippet: one program for all. */
   problems(): Map<string, string[]> {
     const files = this.#snippets.map((_, index) => join(this.#folder, `${index}.mts`));
     const program = ts.createProgram(files, {
@@ -58,7 +58,7 @@ export class Workshop {
       module: ts.ModuleKind.NodeNext,
       moduleResolution: ts.ModuleResolutionKind.NodeNext,
       moduleDetection: ts.ModuleDetectionKind.Force,
-      // No `Disposable`: what a page says must run on Node 20.
+      // No `Disposable`: code on a page must run on Node 20.
       target: ts.ScriptTarget.ES2022,
       lib: ['lib.es2023.d.ts'],
       types: ['node'],
@@ -75,7 +75,7 @@ export class Workshop {
     );
   }
 
-  /** Runs those chosen, one after the other in one process, beside a broker, workers and a queue. */
+  /** Runs the selected snippets, one after the other in one process, beside a broker, workers and a queue. */
   async run(chosen: ReadonlySet<Block>): Promise<Map<string, Outcome>> {
     const world = await freePorts();
     const programs = await Promise.all(
@@ -94,7 +94,7 @@ export class Workshop {
     return new Map(Object.entries(outcomes));
   }
 
-  /** Links a package as an installation would have it: one of ours, or one that some package of ours has. */
+  /** Links a package as in an installation: one of ours, or a dependency of one of ours. */
   #link(name: string): void {
     const path = join(this.#folder, 'node_modules', name);
     const own = PACKAGES.find(({ manifest }) => manifest.name === name);
@@ -106,7 +106,7 @@ export class Workshop {
   }
 }
 
-/** The ports that programs here have by default, each with its option in the classes that need not be told. */
+/** The default ports of our programs, each with its option in the classes that have such a default. */
 const PORTS = [5555, 5556, 5557, 5558, 5559, 11131, 11132, 11133, 47290, 47291, 47293, 47298, 47299] as const;
 const DEFAULTS: Readonly<Record<string, Readonly<Record<string, (typeof PORTS)[number]>>>> = {
   EmqpBroker: { frontend: 47291, backend: 47290, admin: 47293 },
@@ -122,10 +122,10 @@ async function freePorts(): Promise<Ports> {
   return Object.fromEntries(await Promise.all(pairs));
 }
 
-/** A snippet that binds has ports of its own; the others ask the world. */
+/** A snippet that binds gets its own ports; the others use the shared servers. */
 const isServer = ({ text }: Block) => /new \w+(Broker|Pool|PubSub|PppQueue|Server)\(|new PppQueue\(/.test(text);
 
-/** The snippet with free endpoints in place of the default ones, those included that it does not write. */
+/** The snippet with free endpoints in place of the default ones, including those that it does not write. */
 function withPorts({ text }: Block, ports: Ports): string {
   const explicit = Object.entries(DEFAULTS).reduce((code, [name, options]) => {
     const fields = Object.entries(options).map(([option, port]) => `${option}: 'tcp://127.0.0.1:${port}', `);
@@ -142,12 +142,12 @@ const asModule = (text: string) =>
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
   }).outputText;
 
-/** What a snippet says that it prints: the comments behind `console.log(...);`. `...` stands for anything. */
+/** What a snippet says that it prints: the comments after `console.log(...);`. `...` stands for anything. */
 export function promisesOf({ text }: Block): string[] {
   return [...text.matchAll(/console\.log\(.*\);[ ]*\/\/ (.+)$/gm)].map(([, promise]) => promise ?? '');
 }
 
-/** True when a printed text has a promised one in it, whatever the line breaks. */
+/** True if a printed text contains a promised one, whatever the line breaks. */
 export function printedAsPromised(printed: string, promise: string): boolean {
   const pattern = promise
     .trim()

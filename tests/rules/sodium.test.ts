@@ -1,4 +1,4 @@
-/** The part of libsodium in the repository is that of its authors: written from their package, byte for byte. */
+/** The part of libsodium in the repository is its authors' code: generated from their package, byte for byte. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';

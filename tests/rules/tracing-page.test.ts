@@ -26,7 +26,7 @@ afterAll(() => {
   api.propagation.disable();
 });
 
-it('the second one tells how long each request took, and the first one prints two spans of one trace', async () => {
+it('the second one reports how long each request took, and the first one prints two spans of one trace', async () => {
   const told = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   const printed = vi.spyOn(console, 'dir').mockImplementation(() => undefined);
   onTestFinished(() => {

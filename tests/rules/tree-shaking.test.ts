@@ -1,10 +1,10 @@
-/** Who imports one client bundles one client: nothing runs when a module is loaded, so bundlers may leave the others out. */
+/** Importing one client bundles only that client: no code runs when a module is loaded, so bundlers may omit the others. */
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { ROOT } from './workspace.js';
 
-/** Folders of packages/client whose code is in a bundle that needs `name` only. */
+/** Folders of packages/client whose code is in a bundle that needs only `name`. */
 async function foldersOf(name: string): Promise<string[]> {
   const { metafile } = await build({
     stdin: { contents: `export { ${name} } from '@proj/client';`, resolveDir: join(ROOT, 'tests') },
@@ -28,6 +28,6 @@ it.each([
   ['PzqProducer', ['pzq', 'shared']],
   ['EmqpClient', ['emqp', 'shared']],
   ['NfpClient', ['nfp', 'shared']],
-])('the root of @proj/client brings with %s only its own protocol', async (name, folders) => {
+])('with %s the root of @proj/client brings only its own protocol', async (name, folders) => {
   expect(await foldersOf(name)).toEqual(folders);
 });

@@ -1,4 +1,5 @@
-// Whatever a user's handler throws is heard: each facade that runs handlers tells it, also where nobody listens for errors.
+// An error in a user's handler is always reported: each facade that runs handlers reports it, even without an error
+// listener.
 import * as brokers from '@proj/broker';
 import * as clients from '@proj/client';
 import * as queues from '@proj/pzq';
@@ -26,7 +27,7 @@ async function repeat(once: () => Promise<unknown>): Promise<void> {
   for (let count = 0; count < FAILURES; count++) await once();
 }
 
-/** A broker of NORFAB with one worker, and a job whose task this is. */
+/** A NORFAB broker with one worker, and a job with this task. */
 async function jobs(task: workers.NfpTaskHandler, options: clients.NfpClientOptions = {}): Promise<void> {
   const broker = kept(new brokers.NfpBroker({ ...on(), endpoint: FIRST }));
   const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
@@ -37,7 +38,7 @@ async function jobs(task: workers.NfpTaskHandler, options: clients.NfpClientOpti
   await repeat(() => client.run('echo', 'task'));
 }
 
-/** By the name of a facade: has it call a handler three times, and resolves when that has thrown each time. */
+/** By facade name: makes it call a handler three times, and resolves when it has thrown each time. */
 const STORIES: Readonly<Record<string, (fail: () => never) => Promise<void>>> = {
   async MdpBroker(fail) {
     const broker = kept(new brokers.MdpBroker({ ...on(), endpoint: FIRST }));
@@ -77,17 +78,17 @@ const STORIES: Readonly<Record<string, (fail: () => never) => Promise<void>>> = 
   },
 };
 
-/** What users give these is not called by them, or is called in a process of its own, whose failures are results of jobs. */
+/** These facades do not call user code, or call it in a separate process, whose failures are results of jobs. */
 const WITHOUT_HANDLERS = [
   ...['MdpPool', 'NfpBroker', 'PppQueue', 'PppPool', 'EmqpBroker', 'EmqpPubSub', 'PzqServer', 'EmqpScheduler'],
   ...['MdpClient', 'LazyPirateClient', 'NfpSubscriber', 'EmqpClient', 'PzqProducer', 'EmqpJobManager'],
 ];
 
-it('knows of every facade whether it runs handlers', () => {
+it('knows for every facade whether it runs handlers', () => {
   expect([...Object.keys(STORIES), ...WITHOUT_HANDLERS].sort()).toEqual([...FACADES].sort());
 });
 
-it.each(Object.entries(STORIES))('%s tells what a handler throws to standard error, once', async (name, story) => {
+it.each(Object.entries(STORIES))('%s reports what a handler throws to standard error, once', async (name, story) => {
   const heard = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   onTestFinished(() => {
     heard.mockRestore();

@@ -12,9 +12,9 @@ const names = (...files: readonly (readonly [string, string])[]): string[] =>
 describe('one word for one thing', () => {
   it.each([
     ['two folders without a protocol', 'packages/zmtp/src/a.ts', 'tests/attack/b.ts'],
-    ['a protocol and what all share', 'packages/client/src/nfp/a.ts', 'packages/client/src/b.ts'],
+    ['a protocol and shared code', 'packages/client/src/nfp/a.ts', 'packages/client/src/b.ts'],
     ['two files of one protocol', 'packages/broker/src/mdp/engine/a.ts', 'packages/broker/src/mdp/engine/b.ts'],
-  ])('is broken by a class of one name in %s', (_where, one, other) => {
+  ])('is broken by a class with the same name in %s', (_where, one, other) => {
     const text = 'export class Thing {}';
     expect(names([one, text], [other, text])).toEqual(['Thing means several things']);
   });
@@ -23,12 +23,12 @@ describe('one word for one thing', () => {
     ['protocols of a package', 'packages/broker/src/mdp/engine/output.ts', 'packages/broker/src/ppp/engine/output.ts'],
     ['packages of a protocol', 'packages/client/src/nfp/engine/output.ts', 'packages/worker/src/nfp/engine/output.ts'],
     ['the queue and a broker', 'packages/pzq/src/engine/output.ts', 'packages/broker/src/emqp/engine/output.ts'],
-  ])('leaves to %s the names of their roles', (_where, one, other) => {
+  ])('allows %s their role names', (_where, one, other) => {
     const text = 'export class Output {}';
     expect(names([one, text], [other, text])).toEqual([]);
   });
 
-  it('is broken by a name that was given up, of whatever kind, exported or not', () => {
+  it('is broken by a retired name of any kind, exported or not', () => {
     const text = 'class Shelf {} export interface Desk {} type Taker = 1; function newBooks() {}';
     expect(names(['packages/pzq/src/engine/a.ts', text])).toEqual([
       'Shelf was given up for Backlog',

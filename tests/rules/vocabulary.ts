@@ -2,20 +2,20 @@
 import ts from 'typescript';
 import type { SourceFile } from './workspace.js';
 
-/** A name that stands where it may not. */
+/** A name in a place where it is not allowed. */
 export interface Misnomer {
   readonly name: string;
-  /** Where it stands. */
+  /** Where it is. */
   readonly paths: readonly string[];
   readonly reason: string;
 }
 
 const PROTOCOLS = /(?:^|\/)(mdp|ppp|nfp|emqp|pzq)(?:\/|-|\.|$)/;
 
-/** Roles that every package has one of, though it has no protocol in its path. docs/adr/0027-the-same-rooms-everywhere.md says why. */
+/** Roles that every package has one of, although no protocol is in the path. docs/adr/0027-the-same-rooms-everywhere.md says why. */
 const ROLES: ReadonlySet<string> = new Set(['BrokerConnection']);
 
-/** Names that were given up, and what stands for them now. */
+/** Retired names, and their replacements. */
 const RETIRED: ReadonlyMap<string, string> = new Map([
   ['LanePool', 'RequestSocketPool'],
   ['LaneRunner', 'SessionHost'],
@@ -45,8 +45,8 @@ const RETIRED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Names that break a rule: an exported class stands once in the repository, or once for each protocol of a package, in its folder; and no
- * declaration bears a name that was given up.
+ * Names that break a rule: an exported class name occurs once in the repository, or once per protocol of a package, in its folder; and no
+ * declaration has a retired name.
  */
 export function misnomers(files: readonly SourceFile[]): Misnomer[] {
   const classes = new Map<string, string[]>();
@@ -66,7 +66,7 @@ export function misnomers(files: readonly SourceFile[]): Misnomer[] {
   return found;
 }
 
-/** Package and protocol that a file belongs to; `undefined` when it belongs to none. */
+/** Package and protocol of a file; `undefined` if it belongs to none. */
 function placeOf(path: string): string | undefined {
   const [root, home] = path.split('/');
   if (home === 'scheduler') return 'scheduler';

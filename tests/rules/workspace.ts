@@ -1,4 +1,4 @@
-/** What the repository holds, for the gates: its packages, their manifests, their source files. */
+/** The contents of the repository, for the checks: its packages, their manifests, their source files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** Absolute path of the repository. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** The fields of a `package.json` that gates look at. */
+/** The fields of a `package.json` that the checks read. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -39,7 +39,7 @@ export const PACKAGES: readonly Package[] = [...children('packages'), ...childre
   .filter((dir) => existsSync(join(ROOT, dir, 'package.json')))
   .map((dir) => ({ dir, manifest: JSON.parse(readFileSync(join(ROOT, dir, 'package.json'), 'utf8')) as Manifest }));
 
-/** Those of them that go to the registry. */
+/** Those that go to the registry. */
 export const PUBLISHED: readonly Package[] = PACKAGES.filter(
   ({ dir, manifest }) => dir.startsWith('packages/') && manifest.private !== true,
 );

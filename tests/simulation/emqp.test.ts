@@ -6,7 +6,7 @@ import { runSeed, seedsToRun } from './kit/seeds.js';
 const PATTERN = 'simulation/emqp.test';
 const SEEDS = seedsToRun(200);
 
-// Real time, for a machine that does ten other things; one seed takes a tenth of a second.
+// Real time, for a machine with ten other tasks; one seed takes a tenth of a second.
 describe('EventMQ survives its faults', { timeout: 60_000 }, () => {
   it.each(SEEDS)('seed %i', async (seed) => {
     const { calls, answered, ticks } = await runSeed(seed, PATTERN, simulateEmqp);
@@ -15,7 +15,7 @@ describe('EventMQ survives its faults', { timeout: 60_000 }, () => {
     expect(ticks).toBeGreaterThan(0);
   });
 
-  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('seed %i repeats itself', async (seed) => {
+  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('repeats seed %i exactly', async (seed) => {
     const first = await runSeed(seed, PATTERN, simulateEmqp);
     expect(await runSeed(seed, PATTERN, simulateEmqp)).toEqual(first);
   });

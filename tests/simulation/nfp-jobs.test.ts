@@ -1,4 +1,4 @@
-/** NORFAB's broker, workers and client, all ours, on the network in memory: jobs outlive the broker. */
+/** NORFAB's broker, workers and client, all ours, on the in-memory network: jobs outlive the broker. */
 import { NfpBroker } from '@proj/broker';
 import { NfpClient, nfpResultsOrThrow } from '@proj/client';
 import { memoryRecords } from '@proj/transport';
@@ -59,12 +59,12 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Resolves when the worker begins its first job. */
+/** Resolves when the worker starts its first job. */
 function startOf(worker: NfpWorker): Promise<unknown> {
   return nextEvent<NfpWorkerEvents, 'note'>(worker, 'note', ({ code }) => code === 'job-started');
 }
 
-/** Resolves when so many workers have registered. */
+/** Resolves when this many workers have registered. */
 function registered(broker: NfpBroker, count: number): Promise<void> {
   return new Promise((resolve) => {
     let seen = 0;
@@ -74,7 +74,7 @@ function registered(broker: NfpBroker, count: number): Promise<void> {
   });
 }
 
-it('after a restart of the broker its workers are back, and running and new jobs answered, within 2 s', async () => {
+it('after a broker restart, its workers are back, and running and new jobs are answered, within 2 s', async () => {
   const first = await startBroker('broker-1');
   const bothHere = registered(first, 2);
   let release = (): void => {};
@@ -100,7 +100,7 @@ it('after a restart of the broker its workers are back, and running and new jobs
   expect(client.stats()).toMatchObject({ reposts: 0, jobs: 0 });
 });
 
-it('a client that is started again goes on with its job, and the worker does it once', async () => {
+it('a restarted client resumes its job, and the worker does it once', async () => {
   const broker = await startBroker('broker');
   const here = registered(broker, 1);
   let release = (): void => {};
@@ -142,7 +142,7 @@ it('an aborted job is cancelled at its worker', async () => {
   expect(results['w1']).toMatchObject({ status: 200, failed: true });
 });
 
-it('workers say about themselves what their management shows', async () => {
+it('workers report about themselves what their management shows', async () => {
   const broker = await startBroker('broker');
   const here = registered(broker, 2);
   for (const name of ['w1', 'w2']) await startWorker(name);

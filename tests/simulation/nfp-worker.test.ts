@@ -1,4 +1,4 @@
-/** NORFAB's worker and broker, both ours, on the network in memory. The client is frames. */
+/** NORFAB's worker and broker, both ours, on the in-memory network. The client is raw frames. */
 import { NfpBroker } from '@proj/broker';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { memoryRecords, ROUTER_PEER } from '@proj/transport';
@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ENDPOINT = 'tcp://sim:5555';
 
-/** What a client is told. */
+/** What a client receives. */
 interface Answer {
   readonly command: string;
   readonly uuid: string;
@@ -38,7 +38,7 @@ async function startBroker(): Promise<void> {
   await settle(network.clock, broker.start());
 }
 
-/** A worker that adds, known to the broker. */
+/** A worker that adds, registered at the broker. */
 async function worker(options: Partial<NfpWorkerOptions> = {}): Promise<NfpWorker> {
   const made = new NfpWorker({
     endpoints: [ENDPOINT],
@@ -82,7 +82,7 @@ class Client {
     this.#port.send(ROUTER_PEER, frames.map(fromLatin1));
   }
 
-  /** The first answer that fits. */
+  /** The first answer that matches. */
   answer(fits: Partial<Answer>): Promise<Answer> {
     return this.#first((one) => Object.entries(fits).every(([key, value]) => one[key as keyof Answer] === value));
   }
@@ -113,7 +113,7 @@ const MMI = '0x11';
 const EVENT = '0x08';
 
 describe('NfpWorker with NfpBroker', () => {
-  it('a job is accepted, reported on, done and fetched by anybody', async () => {
+  it('a job is accepted, reported, done, and fetched by any client', async () => {
     await worker();
     const poster = new Client('c1');
     poster.say(POST, 'u1', { task: 'add', args: [2, 3] });
@@ -132,7 +132,7 @@ describe('NfpWorker with NfpBroker', () => {
     expect(body).toMatchObject({ 'math-1': { result: 5, failed: false, task: 'math-1:add', juuid: 'u1' } });
   });
 
-  it('of 100 jobs at once each has its own result', async () => {
+  it('each of 100 jobs at once has its own result', async () => {
     await worker();
     const client = new Client('c1');
     const uuids = Array.from({ length: 100 }, (_, n) => `u${n}`);
@@ -155,7 +155,7 @@ describe('NfpWorker with NfpBroker', () => {
     expect(tasks.map(({ name }) => name)).toContain('add');
   });
 
-  it('jobs outlive the broker: a worker that lost it is back, and its results with it', async () => {
+  it('jobs outlive the broker: a worker that lost its broker returns with its results', async () => {
     const store = memoryRecords();
     const math = await worker({ store });
     const client = new Client('c1');

@@ -6,7 +6,7 @@ import { simulatePpp } from './ppp/simulate.js';
 const PATTERN = 'simulation/ppp';
 const SEEDS = seedsToRun(200);
 
-// Real time, for a machine that does ten other things; one seed takes a tenth of a second.
+// Real time, for a machine with ten other tasks; one seed takes a tenth of a second.
 describe('Paranoid Pirate survives its faults', { timeout: 60_000 }, () => {
   it.each(SEEDS)('seed %i', async (seed) => {
     const { calls, answered } = await runSeed(seed, PATTERN, simulatePpp);
@@ -14,7 +14,7 @@ describe('Paranoid Pirate survives its faults', { timeout: 60_000 }, () => {
     expect(answered).toBeLessThanOrEqual(calls);
   });
 
-  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('seed %i repeats itself', async (seed) => {
+  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('repeats seed %i exactly', async (seed) => {
     const first = await runSeed(seed, PATTERN, simulatePpp);
     expect(await runSeed(seed, PATTERN, simulatePpp)).toEqual(first);
   });

@@ -6,7 +6,7 @@ import { simulatePzq } from './pzq/simulate.js';
 const PATTERN = 'simulation/pzq';
 const SEEDS = seedsToRun(200);
 
-// Real time, for a machine that does ten other things; one seed takes a fraction of a second.
+// Real time, for a machine with ten other tasks; one seed takes a fraction of a second.
 describe('PZQ survives its faults', { timeout: 60_000 }, () => {
   it.each(SEEDS)('seed %i', async (seed) => {
     const { sent, stored, handled } = await runSeed(seed, PATTERN, simulatePzq);
@@ -14,7 +14,7 @@ describe('PZQ survives its faults', { timeout: 60_000 }, () => {
     expect(stored).toBeLessThanOrEqual(sent);
   });
 
-  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('seed %i repeats itself', async (seed) => {
+  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('repeats seed %i exactly', async (seed) => {
     const first = await runSeed(seed, PATTERN, simulatePzq);
     expect(await runSeed(seed, PATTERN, simulatePzq)).toEqual(first);
   });

@@ -1,4 +1,6 @@
-/** Stores of every released minor version, kept as they were written (make.mjs), open in this one; those of later versions are refused. */
+/**
+ * Stores of every released minor version, kept as they were written (make.mjs), open in this version; those of later versions are refused.
+ */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +33,7 @@ async function copyOf(version: string, kind: Kind, change = (bytes: Buffer): Buf
   return folder;
 }
 
-/** Ended after the test, whatever became of it. */
+/** Ended after the test, whether or not it passed. */
 function ending<T extends { close(): Promise<unknown> }>(one: T): T {
   onTestFinished(() => one.close().then(() => undefined));
   return one;
@@ -52,7 +54,7 @@ const workerOn = (folder: string, endpoints = [NOWHERE]) => {
 };
 
 describe.each(VERSIONS)('a store of %s', (version) => {
-  it('of each kind is kept', async () => {
+  it('there is one of each kind', async () => {
     expect((await readdir(join(FOLDER, version))).sort()).toEqual(KINDS);
   });
 
@@ -85,7 +87,7 @@ describe.each(VERSIONS)('a store of %s', (version) => {
     expect(broker.stats().openRequests).toBe(2);
   });
 
-  it('jobs of a NORFAB worker: the result is told, and what was running runs again', async () => {
+  it('jobs of a NORFAB worker: the result is reported, and what was running runs again', async () => {
     const broker = ending(new NfpBroker({ endpoint: ANY, settleMs: 0 }));
     const endpoints = await broker.start();
     const worker = workerOn(await copyOf(version, 'nfp-worker'), endpoints);
@@ -95,17 +97,17 @@ describe.each(VERSIONS)('a store of %s', (version) => {
     expect(await client.get('done', { service: 'math' })).toMatchObject({ 'math-1': { result: 5 } });
   });
 
-  it('jobs of a NORFAB client: every one is on record', async () => {
+  it('jobs of a NORFAB client: every one is recorded', async () => {
     const client = clientOn(await copyOf(version, 'nfp-client'));
     const jobs: Record<string, string> = {};
     for await (const { uuid, state } of client.jobs()) jobs[uuid] = state;
-    // Open until it is too late for it.
+    // Open until after its deadline.
     expect(jobs).toMatchObject({ done: 'COMPLETED', open: expect.stringMatching(/^(DISPATCHED|STALE)$/) as string });
   });
 });
 
 describe('a store of a later version', () => {
-  /** The formats that stand in the files, each with the next one. */
+  /** The format numbers in the files, each with the next one. */
   const LATER: readonly (readonly [from: Buffer, to: Buffer])[] = [
     [Buffer.from('proj records 2'), Buffer.from('proj records 3')],
     [Buffer.from('PZQ\n\0\0\0\x02'), Buffer.from('PZQ\n\0\0\0\x03')],
@@ -125,7 +127,7 @@ describe('a store of a later version', () => {
     schedules: schedulerOn,
   };
 
-  it.each(KINDS)('%s: is refused with a sentence, and left as it is', async (kind) => {
+  it.each(KINDS)('%s: is refused with an explanation, and left as it is', async (kind) => {
     const folder = await copyOf(VERSIONS.at(-1) ?? '', kind, later);
     const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.mdb'));
     const before = await readFile(join(folder, file));

@@ -1,4 +1,4 @@
-/** Traces without OpenTelemetry: events on node:diagnostics_channel, and nothing at all where nobody listens. docs/TRACING.md. */
+/** Traces without OpenTelemetry: events on node:diagnostics_channel, and no work without subscribers. docs/TRACING.md. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { tracingChannel } from 'node:diagnostics_channel';
 import * as api from '@opentelemetry/api';
@@ -14,7 +14,7 @@ import { kept, on } from './telemetry.js';
 const FIRST = 'tcp://sim:1';
 const SECOND = 'tcp://sim:2';
 
-/** What a channel says from now on: the event, the protocol, the name, and the error if there is one. */
+/** What a channel publishes from now on: the event, the protocol, the name, and the error, if any. */
 function listen(name: TracingChannelName): string[] {
   const heard: string[] = [];
   const channel = tracingChannel<string, TracedMessage>(name);
@@ -44,7 +44,7 @@ async function mdp(handler: () => string): Promise<MdpClient> {
   return kept(new MdpClient({ ...on(), endpoints: [FIRST] }));
 }
 
-it('a request and its job are told by the conventions of TracingChannel', async () => {
+it('a request and its job are published by the conventions of TracingChannel', async () => {
   const [asked, served] = [listen('proj:client.request'), listen('proj:worker.job')];
   const client = await mdp(() => 'x');
   await client.request('echo', 'x');
@@ -52,7 +52,7 @@ it('a request and its job are told by the conventions of TracingChannel', async 
   expect([asked, served]).toEqual([events, events]);
 });
 
-it('an error is told before the end', async () => {
+it('an error is published before the end', async () => {
   const served = listen('proj:worker.job');
   const client = await mdp(() => {
     throw new Error('broken');
@@ -67,7 +67,7 @@ it('an error is told before the end', async () => {
   ]);
 });
 
-it('puts and messages of a queue are told', async () => {
+it('puts and messages of a queue are published', async () => {
   const [put, processed] = [listen('proj:pzq.put'), listen('proj:pzq.process')];
   const ports = { receive: FIRST, send: SECOND, monitor: 'tcp://sim:3' };
   await kept(new PzqServer({ ...on(), ...ports, store: new MemoryStore() })).start();
@@ -79,7 +79,7 @@ it('puts and messages of a queue are told', async () => {
   expect(processed.at(-1)).toBe('asyncEnd pzq process sim:2');
 });
 
-it('a store that is bound to the start of a job is that of its handler', async () => {
+it('a store bound to the start of a job is visible in its handler', async () => {
   const storage = new AsyncLocalStorage<string>();
   const { start } = tracingChannel<string, TracedMessage>('proj:worker.job');
   start.bindStore(storage, ({ name }) => `in ${name}`);
@@ -90,7 +90,7 @@ it('a store that is bound to the start of a job is that of its handler', async (
   expect(String(await client.request('echo', 'x'))).toBe('in echo');
 });
 
-it('where nobody looks, nothing begins', async () => {
+it('without subscribers, nothing is started', async () => {
   const begin = vi.spyOn(Tracing.prototype, 'begin');
   onTestFinished(() => {
     begin.mockRestore();
@@ -114,7 +114,7 @@ it('without an SDK, the API alone changes nothing', async () => {
 });
 
 it.each([{}, { api: {} }, { api: { trace: {}, context: {}, propagation: {} } }, { api, carry: 1 }, { api, more: 1 }])(
-  'option tracing is the module: %o is refused',
+  'option tracing must be the API module: %o is refused',
   (tracing) => {
     expect(() => new MdpClient({ tracing: tracing as never })).toThrow(/^MdpClient: .*tracing/);
   },

@@ -1,4 +1,4 @@
-/** Traces of EventMQ and PZQ: from whoever hands something over to whoever works on it. docs/TRACING.md. */
+/** Traces of EventMQ and PZQ: from the sender to the worker. docs/TRACING.md. */
 import * as api from '@opentelemetry/api';
 import { EmqpBroker } from '@proj/broker';
 import { EmqpClient, PzqConsumer, PzqProducer } from '@proj/client';
@@ -30,7 +30,7 @@ type Pool = Exclude<EmqpJobManagerOptions['pool'], string | undefined>;
 type ToHost = Parameters<ReturnType<Pool>['post']>[0];
 type Run = Extract<ToHost, { run: unknown }>['run'];
 
-/** What jobs run in, without a process: `answer` says how a run ends, or `undefined` that it does not. */
+/** A process substitute that runs jobs: `answer` says how a run ends, or `undefined` if it does not. */
 const pool =
   (answer: (run: Run) => { outcome: 'done' | 'failed' | 'refused'; json: string } | undefined): Pool =>
   (listener) => {
@@ -101,7 +101,7 @@ describe('EventMQ', () => {
     expect(isParent(spanOf('PRODUCER'), await ended(({ kind }) => kind === api.SpanKind.CONSUMER))).toBe(true);
   });
 
-  it('each run of a job that fails has a span of its own, with what it said', async () => {
+  it('each run of a failing job has its own span, with its error', async () => {
     const client = await emqp(({ run }) => (run === 1 ? { outcome: 'failed', json: '{"value":"no luck"}' } : done));
     const { result } = await client.defer('default', job, { ...wanted, retryCount: 1 });
     await result;
@@ -119,7 +119,7 @@ describe('EventMQ', () => {
     expect(spanOf('CONSUMER').attributes['error.type']).toBe('TIMEOUT');
   });
 
-  it('a call that is aborted, and one that is no call, fail their spans', async () => {
+  it('an aborted call and an invalid call fail their spans', async () => {
     const client = await emqp(() => undefined);
     const controller = new AbortController();
     const { result } = await client.defer('default', job, { ...wanted, signal: controller.signal });
@@ -130,7 +130,7 @@ describe('EventMQ', () => {
     expect(types).toEqual(['AbortError', 'OPTIONS_INVALID']);
   });
 
-  it('a guaranteed job that goes out again is the same span, with an event', async () => {
+  it('resending a guaranteed job keeps its span and adds an event', async () => {
     const first = new EmqpBroker({ ...on(), frontend: FRONT, backend: BACK, admin: THIRD });
     await first.start();
     const client = kept(new EmqpClient({ ...on(), endpoints: [FRONT], tracing }));
@@ -219,7 +219,7 @@ describe('PZQ', () => {
     expect(span.attributes['error.type']).toBe('TIMEOUT');
   });
 
-  it('a consumer without tracing hands out the body alone', async () => {
+  it('a consumer without tracing delivers only the body', async () => {
     const { producer, consumer } = await pzq({ tracing: undefined });
     await producer.send(['a', 'b']);
     const message = await consumer.receive();

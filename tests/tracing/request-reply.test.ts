@@ -1,4 +1,6 @@
-/** Traces of MDP, PPP and NFP: from client to worker through a broker that knows nothing of them. docs/TRACING.md. */
+/**
+ * Traces of MDP, PPP and NFP: from client to worker through a broker that knows nothing about them. docs/TRACING.md.
+ */
 import * as api from '@opentelemetry/api';
 import { MdpBroker, NfpBroker, PppQueue } from '@proj/broker';
 import { LazyPirateClient, MdpClient, NfpClient } from '@proj/client';
@@ -122,7 +124,7 @@ describe('Majordomo', () => {
     expect(spanOf('CLIENT').attributes['error.type']).toBe('AbortError');
   });
 
-  it('a worker that closes ends the span of the handler that it gives up', async () => {
+  it('a worker that closes ends the span of the handler that it abandons', async () => {
     const started = once();
     await kept(new MdpBroker({ ...on(), endpoint: FIRST })).start();
     const worker = new MdpWorker({
@@ -178,13 +180,13 @@ describe('Majordomo', () => {
   it.each([
     ['a worker without tracing', {}],
     ['a worker with tracing', { tracing }],
-  ])('%s hands on the body alone, one frame or several', async (_, options) => {
+  ])('%s passes on only the body, one frame or several', async (_, options) => {
     const client = await mdp(({ body }) => [String(body.length), ...body], options);
     expect((await client.request('echo', 'x')).map(String)).toEqual(['1', 'x']);
     expect((await client.request('echo', ['x', ''])).map(String)).toEqual(['2', 'x', '']);
   });
 
-  it('a service inside the broker gets the body alone', async () => {
+  it('a service inside the broker gets only the body', async () => {
     const broker = kept(new MdpBroker({ ...on(), endpoint: FIRST }));
     broker.serve('inside', ({ body }) => body);
     await broker.start();
@@ -198,14 +200,14 @@ describe('Majordomo', () => {
     expect(String(code)).toBe('200');
   });
 
-  it('without carry the wire is as before: the worker begins a trace of its own', async () => {
+  it('without carry the wire format is unchanged: the worker starts its own trace', async () => {
     await mdp(({ body }) => body);
     const plain = kept(new MdpClient({ ...on(), endpoints: [FIRST], tracing }));
     await plain.request('echo', 'x');
     expect(spanOf('CLIENT').spanContext().traceId).not.toBe(spanOf('SERVER').spanContext().traceId);
   });
 
-  it('a worker with carry: false begins a trace of its own, whatever clients send', async () => {
+  it('a worker with carry: false starts its own trace, whatever clients send', async () => {
     const client = await mdp(({ body }) => body, { tracing: { api, carry: false } });
     expect(String(await client.request('echo', 'x'))).toBe('x');
     expect(isParent(spanOf('CLIENT'), spanOf('SERVER'))).toBe(false);
@@ -244,7 +246,7 @@ describe('NORFAB', () => {
     return kept(new NfpClient({ ...on(), endpoints: [FIRST], tracing }));
   }
 
-  it('a job is a client span, whose child is the server span of its task, with what workers say as events', async () => {
+  it("a job is a client span, whose child is the server span of its task, with the workers' events", async () => {
     const client = await nfp(({ args }, { progress }) => {
       progress('half');
       work('inside');

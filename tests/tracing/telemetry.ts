@@ -1,4 +1,4 @@
-/** OpenTelemetry as an application sets it up, with spans kept in memory; and the network that traced peers live in. */
+/** OpenTelemetry as an application sets it up, with spans kept in memory; and the network of the traced peers. */
 import * as api from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -7,7 +7,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { AutoClock, VirtualNetwork } from '@proj/transport/virtual';
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
 
-/** What the facades get. */
+/** The option for the facades. */
 export const tracing = { api };
 /** The same, with context before bodies. */
 export const carrying = { api, carry: true };
@@ -21,7 +21,7 @@ export function useTelemetry(): void {
     api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     api.propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   });
-  // What a test leaves open ends after it.
+  // Anything that a test leaves open ends after it.
   beforeEach(() => {
     exporter.reset();
   });
@@ -35,7 +35,7 @@ export function useTelemetry(): void {
 /** The spans that have ended. */
 export const spans = (): ReadableSpan[] => exporter.getFinishedSpans();
 
-/** The one that has ended with this kind. */
+/** The one ended span of this kind. */
 export function spanOf(kind: keyof typeof api.SpanKind): ReadableSpan {
   const found = spans().filter((span) => span.kind === api.SpanKind[kind]);
   if (found.length !== 1)
@@ -51,7 +51,7 @@ export const isParent = (parent: ReadableSpan, child: ReadableSpan): boolean =>
   child.parentSpanContext?.spanId === parent.spanContext().spanId &&
   child.spanContext().traceId === parent.spanContext().traceId;
 
-/** Resolves when one more span has ended that `matches`. */
+/** Resolves when one more span that `matches` has ended. */
 export async function ended(matches: (span: ReadableSpan) => boolean): Promise<ReadableSpan> {
   for (;;) {
     const found = spans().find(matches);
@@ -60,7 +60,7 @@ export async function ended(matches: (span: ReadableSpan) => boolean): Promise<R
   }
 }
 
-/** A child span, as an application makes one inside a handler. */
+/** Creates a child span, as an application does inside a handler. */
 export function work(name: string): void {
   api.trace.getTracer('app').startSpan(name).end();
 }

@@ -1,4 +1,4 @@
-/** Rules of access over real connections: two clients with keys of their own at one broker. */
+/** Access rules over real connections: two clients with different keys at one broker. */
 import { EmqpBroker, EmqpPubSub, MdpBroker, NfpBroker, PppQueue } from '@proj/broker';
 import { EmqpClient, LazyPirateClient, MdpClient } from '@proj/client';
 import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
@@ -15,7 +15,7 @@ const rules = (client: typeof ada) => [
   { keys: [textOf(client)], request: ['echo'] },
 ];
 
-it('a broker answers who may ask, and others when the rules change', async () => {
+it('a broker answers allowed clients, and others when the rules change', async () => {
   const transport = zmtpTransport();
   await using broker = new MdpBroker({
     endpoint: 'tcp://127.0.0.1:*',
@@ -57,7 +57,7 @@ it('a broker answers who may ask, and others when the rules change', async () =>
   await worker.close();
 });
 
-it('a Paranoid Pirate queue takes work from who may ask and gives it to who may serve, also after the rules have changed', async () => {
+it('a Paranoid Pirate queue accepts work from allowed clients and gives it to allowed workers, also after the rules have changed', async () => {
   const transport = zmtpTransport();
   const [worker1, worker2] = [generateCurveKeys(), generateCurveKeys()];
   const pppRules = (worker: typeof ada, client: typeof ada) => [
@@ -117,7 +117,7 @@ it('a Paranoid Pirate queue takes work from who may ask and gives it to who may 
   await vain(asks);
 });
 
-it('an EventMQ broker takes jobs from who may ask for the queue, also after the rules have changed', async () => {
+it('an EventMQ broker accepts jobs from clients that may request the queue, also after the rules have changed', async () => {
   const transport = zmtpTransport();
   const queueRules = (client: typeof ada) => [{ keys: [textOf(client)], request: ['mail'] }];
   await using broker = new EmqpBroker({
@@ -155,7 +155,7 @@ it('an EventMQ broker takes jobs from who may ask for the queue, also after the 
   expect(broker.stats().counters).toMatchObject({ requests: 2 });
 });
 
-it('an EventMQ pub-sub device takes and gives what publisher and subscriber may, also after the rules have changed', async () => {
+it('an EventMQ pub-sub device accepts and delivers what publisher and subscriber may, also after the rules have changed', async () => {
   const transport = zmtpTransport();
   const topics = (one: typeof ada, other: typeof ada) => [
     { keys: [textOf(one)], request: ['news'], serve: ['one'] },
@@ -223,7 +223,7 @@ it.runIf(HAS_LIBZMQ)('a broker over libzmq refuses rules for single keys, and sa
 });
 
 it.runIf(HAS_LIBZMQ)(
-  'so does the one of NORFAB over libzmq, which needs no keys for rules about everybody',
+  'so does the NORFAB broker over libzmq, which needs no keys for rules about everyone',
   async () => {
     const options = { endpoint: 'tcp://127.0.0.1:*', curve: { keys: server }, transport: zmqTransport() };
     await using broker = new NfpBroker({ ...options, access: rules(ada) });
@@ -239,7 +239,7 @@ it.runIf(HAS_LIBZMQ)(
   },
 );
 
-it('rules that are none are refused, and the old ones stay', () => {
+it('invalid rules are refused, and the old ones stay', () => {
   const broker = new MdpBroker({ access: rules(ada) });
   expect(() => {
     broker.setAccess([{ keys: ['no key'], request: ['echo'] }]);

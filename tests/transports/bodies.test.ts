@@ -1,4 +1,4 @@
-/** Long bodies that are given back, through a broker: docs/adr/0016-long-bodies-are-given-back.md. */
+/** Long bodies whose memory is returned, through a broker: docs/adr/0016-long-bodies-are-given-back.md. */
 import { MdpBroker } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import { ROUTER_PEER } from '@proj/transport';
@@ -15,12 +15,12 @@ const bodyOf = (bytes: number, mark: number) =>
     Uint8Array.from({ length: 251 }, (_, index) => index ^ mark),
   );
 
-it('long bodies of many clients keep their content, though workers are lost with requests', async () => {
+it('long bodies of many clients keep their content, although workers are lost with requests', async () => {
   const moved = vi.spyOn(globalThis, 'structuredClone');
   const transport = new ZmtpTransport({ reconnectMinMs: 1 });
   await using broker = new MdpBroker({ endpoint: TCP, maxAttempts: 50, transport });
   const endpoints = await broker.start();
-  /** Takes a request, and leaves with it. */
+  /** Takes a request and leaves with it. */
   const thief = (): Promise<void> =>
     new Promise((resolve) => {
       const port = transport.dealer();
@@ -58,7 +58,7 @@ it('long bodies of many clients keep their content, though workers are lost with
   await Promise.all(asked);
   expect(wrong).toEqual([]);
   expect(broker.stats().counters).toMatchObject({ requests: 80, replies: 80, resends: 5 });
-  // Nearly all of the 120 that did not come with one read.
+  // Almost all of the 120 that did not arrive in one read.
   expect(moved.mock.calls.length).toBeGreaterThan(60);
   moved.mockRestore();
   await Promise.all(clients.map((client) => client.close()));

@@ -1,4 +1,4 @@
-/** Majordomo from end to end: all parts over ZMTP in TypeScript, and in company of libzmq. */
+/** Majordomo from end to end: all parts over ZMTP in TypeScript, and together with libzmq. */
 import { MdpBroker } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
@@ -20,7 +20,7 @@ const withLibzmq: readonly Parts[] = [
 describe.each<Parts>([['all of them over zmtp', zmtp, zmtp, zmtp], ...(HAS_LIBZMQ ? withLibzmq : [])])(
   '%s',
   (_, brokers, workers, clients) => {
-    it('answer requests of any size, at once and one by one, and come to an end in order', async () => {
+    it('answer requests of any size, at once and one by one, and shut down cleanly', async () => {
       await using broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*', lingerMs: 5_000, transport: brokers });
       const endpoints = await broker.start();
       const worker = new MdpWorker({

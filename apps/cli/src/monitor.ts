@@ -55,9 +55,6 @@ function plain(value: string): string | number {
 function advise(endpoints: readonly string[]) {
   return (error: unknown): never => {
     if (!isProjError(error, 'TIMEOUT')) throw error;
-    throw new ProjError(
-      'TIMEOUT',
-      `${error.message}; there is no monitor socket of a queue at ${endpoints.join(', ')}`,
-    );
+    throw new ProjError('TIMEOUT', `${error.message}; no queue has its monitor socket at ${endpoints.join(', ')}`);
   };
 }

@@ -98,7 +98,7 @@ describe.concurrent('an encrypted broker', () => {
       for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
         expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
         expect(stderr).toMatch(
-          /no peer took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/,
+          /no peer took it within 1000 ms; .* is --server-key its key, and does it admit ours\?\n$/,
         );
       }
       for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {

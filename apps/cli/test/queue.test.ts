@@ -112,7 +112,7 @@ describe('proj push and proj pull', () => {
     const pulled = await pull(['--timeout-ms', '200']);
     expect(pulled.code).toBe(3);
     expect(pulled.stderr).toMatch(
-      /^proj: no message within 200 ms, after 0: the queue at tcp:.* has none, or there is/,
+      /^proj: no message within 200 ms, after 0: the queue at tcp:.* is empty, or there is no queue/,
     );
   });
 
@@ -161,6 +161,6 @@ describe('proj monitor', () => {
     const args = ['monitor', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '1'];
     const { code, stderr } = await programs.run('cli', args);
     expect(code).toBe(3);
-    expect(stderr).toMatch(/; there is no monitor socket of a queue at ipc:\/\/\/no\/such\n$/);
+    expect(stderr).toMatch(/; no queue has its monitor socket at ipc:\/\/\/no\/such\n$/);
   });
 });

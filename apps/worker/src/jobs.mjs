@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 export default {
   /** The sum of the numbers. */
   'sample.add': (...numbers) => numbers.reduce((sum, number) => sum + number, 0),
-  /** What it was given. */
+  /** Its arguments. */
   'sample.echo': (...args) => args,
   /** Does nothing. */
   'sample.noop': () => undefined,
@@ -15,7 +15,7 @@ export default {
   },
   /** The digest of a text, in hex. */
   'sample.sha256': (text) => createHash('sha256').update(String(text)).digest('hex'),
-  /** Ends after so many seconds, and returns them. */
+  /** Ends after this many seconds, and returns the number. */
   'sample.sleep': (seconds) => setTimeout(seconds * 1000, seconds),
   /** The id of the process it runs in. */
   'sample.pid': () => process.pid,

@@ -28,13 +28,13 @@ function start(source: string): ChildProgram {
 
 const WAIT = "setInterval(() => {}, 1000); console.log(JSON.stringify({ level: 'info', msg: 'listening', port: 1 }));";
 
-it('finds a log record that was written, and one still to come', async () => {
+it('finds a log record that was written before, and one that comes later', async () => {
   const child = start(`console.log('noise'); ${WAIT}`);
   expect(await child.record('listening')).toMatchObject({ port: 1 });
   expect(await child.record('listening', { port: 1 })).toMatchObject({ level: 'info' });
 });
 
-it('rejects when the program ends without the record, with what it said', async () => {
+it('rejects if the program ends without the record, with its output', async () => {
   const child = start("console.error('sample: no luck'); process.exit(1)");
   await expect(child.record('listening')).rejects.toThrow(
     'sample ended (exit code 1) before it logged "listening": sample: no luck',

@@ -4,10 +4,10 @@ import { beforeEach, expect, it } from 'vitest';
 import { Collector, LOOK_MS } from './collector.js';
 
 const MIB = 2 ** 20;
-/** Of the idle process. */
+/** Memory of the idle process. */
 const IDLE = 60 * MIB;
 
-/** What peers make us hold, what else there is, and how much of that nobody can collect. */
+/** Memory held for peers, other memory, and how much of that cannot be collected. */
 let held: number;
 let garbage: number;
 let stays: number;
@@ -43,14 +43,14 @@ beforeEach(() => {
   });
 });
 
-/** What was collected at the next look. */
+/** What was collected at the next check. */
 function look(): number {
   const before = collections;
   clock.advance(LOOK_MS);
   return collections - before;
 }
 
-it('collects what is garbage once more of it lies there than peers hold', () => {
+it('collects garbage once there is more of it than peers hold', () => {
   held = 100 * MIB;
   memory.moved(MIB);
   expect(look()).toBe(0);
@@ -62,7 +62,7 @@ it('collects what is garbage once more of it lies there than peers hold', () => 
   expect(look()).toBe(1);
 });
 
-it('does not collect little, nor again what it could not', () => {
+it('does not collect a little, or again what it could not collect before', () => {
   garbage = 32 * MIB - 1;
   memory.moved(1);
   expect(look()).toBe(0);
@@ -76,7 +76,7 @@ it('does not collect little, nor again what it could not', () => {
   expect(look()).toBe(1);
 });
 
-it('collects once more when that left many pages empty, as soon as little comes and goes', () => {
+it('collects once more if that left many pages empty, as soon as little moves', () => {
   garbage = 100 * MIB;
   emptied = 40 * MIB;
   memory.moved(1);
@@ -86,14 +86,14 @@ it('collects once more when that left many pages empty, as soon as little comes 
   expect([look(), look(), look()]).toEqual([1, 0, 0]);
 });
 
-it('leaves it to V8 while more comes and goes than there is to win, and looks again after that', () => {
+it('leaves it to V8 while more moves than a collection would free, and checks again after that', () => {
   garbage = 200 * MIB;
   memory.moved(300 * MIB);
   expect(look()).toBe(0);
   expect(look()).toBe(1);
 });
 
-it('looks at nothing while nothing comes, goes or ends, and has spare memory given back once little does', () => {
+it('checks nothing while nothing moves, and frees spare memory once little moves', () => {
   memory.moved(100 * MIB);
   look();
   expect([looks > 0, rests]).toEqual([true, 0]);

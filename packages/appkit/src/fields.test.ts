@@ -15,7 +15,7 @@ import {
   wordFromSchema,
 } from './fields.js';
 
-/** As the schemas of the packages are written. */
+/** Written like the schemas of the packages. */
 const { shape } = z.strictObject({
   attempts: z.int().min(1).max(100).default(3),
   ttlMs: z.int().min(10).max(1000).optional(),
@@ -35,7 +35,7 @@ const options = z.strictObject({
 });
 
 describe('fromSchema', () => {
-  it('takes bounds and default from the schema, words from the kind and the help from the program', () => {
+  it('takes bounds and default from the schema, the description from the kind and the help text from the program', () => {
     expect(fieldsOf(options)).toEqual(
       fieldsOf(
         z.strictObject({
@@ -69,7 +69,7 @@ describe('fromSchema', () => {
       expect(options.safeParse(refused).success).toBe(false);
   });
 
-  it('brings a number into the bounds of the schema', () => {
+  it('clamps a number to the bounds of the schema', () => {
     expect([0, 50, 101].map((value) => withinSchema(value, shape.attempts))).toEqual([1, 50, 100]);
   });
 });

@@ -23,7 +23,7 @@ describe('the transport of a hub', () => {
     expect(() => hubTransport(settings({ transport: 'zmq', handshakesMax: 1 }), log)).toThrow('--handshakes-max');
   });
 
-  it('has one budget of memory, which its sockets join', () => {
+  it('has one memory budget, which its sockets join', () => {
     for (const transport of ['zmtp', 'zmq'] as const) {
       const hub = hubTransport(settings({ transport, memoryMax: 2 ** 28 }), log);
       expect(hub.memory.maxBytes).toBe(2 ** 28);
@@ -31,7 +31,7 @@ describe('the transport of a hub', () => {
     }
   });
 
-  it('has another budget after a reload, also that of no option, and says so', () => {
+  it('changes the budget on reload, also to the default, and says so', () => {
     const { memory, reload } = hubTransport(settings({ memoryMax: 2 ** 28 }), log);
     expect(reload(settings({ memoryMax: 2 ** 27, connectionsMax: 10 }))).toEqual(['memoryMax']);
     expect(memory.maxBytes).toBe(2 ** 27);
@@ -39,7 +39,7 @@ describe('the transport of a hub', () => {
     expect(memory.maxBytes).toBe(halfOfMemory());
   });
 
-  it('has half of what the machine has, or its cgroup if that is less', () => {
+  it('has half of the memory of the machine, or of its cgroup if that is less', () => {
     expect(halfOfMemory(2 ** 34, 0)).toBe(2 ** 33);
     expect(halfOfMemory(2 ** 34, 2 ** 30)).toBe(2 ** 29);
     expect(halfOfMemory(2 ** 34, 2 ** 64)).toBe(2 ** 33);

@@ -2,7 +2,7 @@ import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
 import { LogBudget } from './log-budget.js';
 
-describe('the budget of lines that peers cause', () => {
+describe('the budget of log lines that peers cause', () => {
   it('allows one a minute for the same reason and peer', () => {
     const clock = new ManualClock();
     const budget = new LogBudget(clock);
@@ -29,7 +29,7 @@ describe('the budget of lines that peers cause', () => {
     expect(budget.takeWithheld()).toBe(100);
   });
 
-  it('tells once a second what it withheld', () => {
+  it('reports once a second what it withheld', () => {
     const clock = new ManualClock();
     const budget = new LogBudget(clock);
     const withhold = () => [budget.allow('ready a'), budget.allow('ready a')];
@@ -42,7 +42,7 @@ describe('the budget of lines that peers cause', () => {
     expect(budget.takeWithheld()).toBe(2);
   });
 
-  it('remembers no more than 4096 peers, and allows no more than those within a minute', () => {
+  it('remembers at most 4096 peers, and allows at most as many lines within a minute', () => {
     const clock = new ManualClock();
     const budget = new LogBudget(clock);
     let lines = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LogSink } from './log-sink.js';
 
-/** A descriptor with room for so many bytes. */
+/** A descriptor with room for this many bytes. */
 class Pipe {
   text = '';
   room = Infinity;
@@ -26,7 +26,7 @@ describe('a log sink', () => {
     expect(pipe.text).toBe('one\n');
   });
 
-  it('drops what does not fit, and tells how much as soon as there is room', () => {
+  it('drops what does not fit, and reports how much as soon as there is room', () => {
     const pipe = new Pipe();
     const sink = sinkOf(pipe);
     pipe.room = 0;
@@ -52,7 +52,7 @@ describe('a log sink', () => {
     expect(pipe.text).toBe('one\ndropped 1\nthree\n');
   });
 
-  it('goes on counting while only the word of it fits', () => {
+  it('keeps counting while only the report fits', () => {
     const pipe = new Pipe();
     const sink = sinkOf(pipe);
     pipe.room = 0;

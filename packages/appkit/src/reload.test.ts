@@ -8,7 +8,7 @@ interface Settings extends Record<string, unknown> {
   readonly b: number;
 }
 
-/** What happened, in order. `next` is what is read; whoever applies it does as `apply` says. */
+/** What happened, in order. `next` is what is read; the applying functions do what `apply` says. */
 function reload(next: () => Settings, apply: () => Promise<readonly string[]> = () => Promise.resolve([])) {
   const story: unknown[] = [];
   const note = (fields: object, message: string) => void story.push([message, fields]);
@@ -23,8 +23,8 @@ function reload(next: () => Settings, apply: () => Promise<readonly string[]> = 
   return { story, run: new Reload(parts) };
 }
 
-describe('settings that are read again', () => {
-  it('say what holds from now on, and what needs a restart as long as it does', async () => {
+describe('settings that are reloaded', () => {
+  it('say what takes effect, and what needs a restart as long as it does', async () => {
     const { story, run } = reload(
       () => ({ logLevel: 'debug', a: 2, b: 2 }),
       () => Promise.resolve(['a']),
@@ -39,14 +39,14 @@ describe('settings that are read again', () => {
     ]);
   });
 
-  it('change nothing, the level of the log neither, when one of them is refused', async () => {
+  it('change nothing, not even the log level, if one of them is refused', async () => {
     const refusing = () => Promise.reject(new Error('access rules "x": must be JSON'));
     const { story, run } = reload(() => ({ logLevel: 'debug', a: 2, b: 1 }), refusing);
     await run.run();
     expect(story).toEqual([['settings were not changed', { reason: 'access rules "x": must be JSON' }]]);
   });
 
-  it('change nothing when they are not valid', async () => {
+  it('change nothing if they are not valid', async () => {
     const { story, run } = reload(() => {
       throw new Error('no such level');
     });

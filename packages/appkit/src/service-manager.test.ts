@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { serviceManager } from './service-manager.js';
 
-/** A manager that writes down what it is told, and when it is told that the service lives. */
+/** A manager that records what it is told, and when it is told that the service is alive. */
 function told(env: Readonly<Record<string, string>>) {
   const messages: string[] = [];
   const beats: { readonly intervalMs: number; readonly action: () => void; ended: boolean }[] = [];
@@ -20,21 +20,21 @@ function told(env: Readonly<Record<string, string>>) {
 
 const pid = `--pid=${process.pid}`;
 
-it('tells nobody where no manager listens', () => {
+it('reports to nobody if no manager listens', () => {
   const { manager, messages } = told({});
   manager.ready();
   manager.stopping();
   expect(messages).toEqual([]);
 });
 
-it('tells systemd that it serves, and that it stops', () => {
+it('tells systemd that it is ready, and that it is stopping', () => {
   const { manager, messages } = told({ NOTIFY_SOCKET: '/run/notify' });
   manager.ready();
   manager.stopping();
   expect(messages).toEqual([`systemd-notify ${pid} --ready`, `systemd-notify ${pid} STOPPING=1`]);
 });
 
-it('tells its watchdog twice in its time that it lives, from ready to stopping', () => {
+it('notifies its watchdog twice per period, from ready to stopping', () => {
   const { manager, messages, beats } = told({ NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: '30000000' });
   expect(beats).toEqual([]);
   manager.ready();

@@ -37,7 +37,7 @@ describe('resolveSettings', () => {
     });
   });
 
-  it('takes the flag before the environment before the file before the default', () => {
+  it('prefers the flag to the environment to the file to the default', () => {
     const flags = { liveness: '4' };
     const env = { APP_LIVENESS: '5' };
     const file = fileWith({ liveness: 6 });
@@ -79,7 +79,7 @@ describe('resolveSettings', () => {
     expect(settingsOf({ file: fileWith({ ...others, 'request-ttl-ms': requestTtlMs }) })).toEqual(values);
   });
 
-  it('takes an empty environment variable and a null in the file as not set', () => {
+  it('treats an empty environment variable and a null in the file as not set', () => {
     expect(settingsOf({ env: { APP_LIVENESS: '' }, file: fileWith({ mdp: null }) })).toEqual(settingsOf({}));
   });
 
@@ -135,7 +135,7 @@ describe('resolveSettings', () => {
     expect(() => settingsOf({ flags: { liveness: '0' }, env: { APP_DIALECT: 'x' } })).toThrow(line);
   });
 
-  it('words a check over several options as the schema does', () => {
+  it('reports a check over several options as the schema words it', () => {
     const checked = schema.refine(({ liveness, bridge }) => !bridge || liveness > 3, {
       path: ['liveness'],
       message: 'must be above 3 together with --bridge',
@@ -183,13 +183,13 @@ describe('readConfigFile', () => {
     expect(() => readConfigFile(written(source), known)).toThrow(line);
   });
 
-  it('refuses a file that is not there', () => {
+  it('refuses a missing file', () => {
     expect(() => readConfigFile(join(folder, 'no.yaml'), known)).toThrow(/no\.yaml": must be a readable .*ENOENT/);
   });
 });
 
 describe('strayVariables', () => {
-  it('names variables of the prefix that set nothing, except those Kubernetes injects', () => {
+  it('names variables with the prefix that set nothing, except those that Kubernetes injects', () => {
     const env = { APP_MPD: 'x', APP_MDP: 'x', APP_PORT: 'x', APP_PORT_5555_TCP: 'x', APP_SERVICE_HOST: 'x', PATH: 'x' };
     expect(strayVariables({ env, envPrefix: 'APP_' }, new Set(['APP_MDP']))).toEqual(['APP_MPD']);
   });

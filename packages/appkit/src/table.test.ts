@@ -15,10 +15,10 @@ it('aligns text left and numbers right, without trailing blanks', () => {
   ).toEqual(['service       n', 'echo          5', 'text-stats  120']);
 });
 
-it('takes written numbers as numbers', () => {
+it('treats numbers in text as numbers', () => {
   expect(formatTable([{ heading: 'ms', cell: (ms: string) => ms }], ['1.5', '10.5'])).toEqual(['  ms', ' 1.5', '10.5']);
 });
 
-it('shows the headings alone when there is no row', () => {
+it('shows only the headings if there are no rows', () => {
   expect(formatTable(columns, [])).toEqual(['service  n']);
 });

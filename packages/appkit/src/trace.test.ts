@@ -1,4 +1,4 @@
-/** One line for each message, in words of its protocol, and none where nobody reads it. */
+/** One line for each message, in the words of its protocol, and none if nobody reads it. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import { encodePpp } from '@proj/frames/ppp';
@@ -26,7 +26,7 @@ const LISTENER: PortListener = {
   onBroken: () => undefined,
 };
 
-/** What the log says of one message from a dealer to a broker's router, and of the answer. */
+/** What the log says about one message from a dealer to a broker's router, and about the answer. */
 async function lines(protocol: ProtocolName, message: readonly Uint8Array[], answer: readonly Uint8Array[]) {
   const network = new VirtualNetwork({ seed: 1 });
   const { log, lines } = logAt('trace');
@@ -60,7 +60,7 @@ const client = fromLatin1('c1');
 const peer = '7731';
 
 describe('traced', () => {
-  it('MDP: the client is what tells a request', async () => {
+  it('MDP: the client identifies a request', async () => {
     const final = encodeMdp({ kind: 'worker-final', version: '0.2', client, body });
     const request = encodeMdp({ kind: 'worker-request', version: '0.1', client, body });
     expect(await lines('mdp', final, request)).toEqual([
@@ -83,12 +83,12 @@ describe('traced', () => {
     ]);
   });
 
-  it('what is no message of the protocol has its reason, and the size it came in', async () => {
+  it('an invalid message is logged with its reason and size', async () => {
     const [received] = await lines('mdp', body, body);
     expect(received).toEqual(['in', { command: 'malformed', reason: 'unknown-header', peer, bytes: 5 }]);
   });
 
-  it('begins and ends with the level of the log, which may change', async () => {
+  it('starts and ends with the log level, which may change', async () => {
     const network = new VirtualNetwork({ seed: 1 });
     let level = 'debug';
     const { log, lines } = logAt('trace');

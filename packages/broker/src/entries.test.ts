@@ -1,4 +1,4 @@
-/** The public surface: what the entries export at run time is a promise, so a change of it must be meant. */
+/** The public surface: the runtime exports of the entries are a promise, so a change must be deliberate. */
 import { readFileSync } from 'node:fs';
 import { expect, it, test } from 'vitest';
 
@@ -47,7 +47,7 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
   },
 };
 
-/** More names than this, types included, and users no longer find their own among them. */
+/** With more names than this, types included, users no longer find the ones they need. */
 const ROOT_NAMES_MAX = 35;
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');

@@ -14,7 +14,7 @@ interface ObjectSchema extends OptionsSchema<unknown> {
 const all: Readonly<Record<string, object>> = { ...emqp, ...mdp, ...nfp, ...ppp, ...pzq };
 const schemas = Object.entries(all).filter((entry): entry is [string, ObjectSchema] => 'shape' in entry[1]);
 
-/** What {@link parseOptions} says of one option with this value; nothing where it is allowed. */
+/** What {@link parseOptions} says about one option with this value; empty if it is allowed. */
 function refusalOf(schema: ObjectSchema, option: string, value: unknown): string {
   try {
     parseOptions('X', schema, { [option]: value });

@@ -62,7 +62,7 @@ const CALLERS: Record<string, (settings: Settings) => Caller> = {
     return { ask: () => producer.send('x'), close: () => producer.close() };
   },
 };
-/** What is asked instead where nothing is known. */
+/** What is asked instead if nothing is known. */
 const QUESTIONS: Record<string, RegExp> = {
   'NFP job': /; is a broker there, and does it accept clients without a key\?$/,
   'NFP question': /; is a broker there, and does it accept clients without a key\?$/,
@@ -71,7 +71,7 @@ const QUESTIONS: Record<string, RegExp> = {
 };
 const names = Object.keys(CALLERS);
 
-/** How the call ends that everybody is silent to. */
+/** How the call ends when all endpoints are silent. */
 async function outcome(world: ClientWorld, name: string, settings: Partial<Settings> = {}): Promise<ProjError> {
   const caller = CALLERS[name]!({ endpoints: [A], transport: world.transport, timeoutMs: 1000, ...settings });
   const error = await world.settle(caller.ask().then(String, (error: unknown) => error));
@@ -80,7 +80,7 @@ async function outcome(world: ClientWorld, name: string, settings: Partial<Setti
   return error as ProjError;
 }
 
-/** A router that says nothing. */
+/** A router that answers nothing. */
 async function silentRouter(world: ClientWorld, endpoint: string, options = {}): Promise<SocketPort> {
   const router = world.network.transport(endpoint).router(options);
   await router.bind(endpoint);
@@ -89,7 +89,7 @@ async function silentRouter(world: ClientWorld, endpoint: string, options = {}):
 }
 
 describe.each(names)('the TIMEOUT of an %s', (name) => {
-  it('names the endpoint that refused the connection, and what the system said', async () => {
+  it("names the endpoint that refused the connection, and the system's reason", async () => {
     const error = await outcome(new ClientWorld(), name);
     const reason = `not connected: connect ECONNREFUSED ${A}`;
     expect(error.message).toMatch(new RegExp(`; ${A}: ${reason}$`));
@@ -105,7 +105,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
     expect(error.details).toMatchObject({ unmet: [{ endpoint: A }] });
   });
 
-  it('says that it is connected where no answer came', async () => {
+  it('says that it is connected if no answer came', async () => {
     const world = new ClientWorld();
     await silentRouter(world, A);
     const error = await outcome(world, name);
@@ -114,7 +114,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
     expect(error.details).not.toHaveProperty('unmet');
   });
 
-  it('claims nothing where the transport does not tell', async () => {
+  it('claims nothing if the transport does not report it', async () => {
     const world = new ClientWorld();
     const { dealer } = world.transport;
     vi.spyOn(world.transport, 'dealer').mockImplementation((options) => {
@@ -145,7 +145,7 @@ it('the TIMEOUT of a result says that the job was accepted, and names the broker
   });
 });
 
-/** What these calls end with on sockets, all at once. */
+/** How these calls end on sockets, all at once. */
 function messages(endpoint: string): Promise<string[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -158,7 +158,7 @@ function messages(endpoint: string): Promise<string[]> {
 }
 
 describe('on sockets, a TIMEOUT', () => {
-  it('names who refused the connection, and later who is connected and silent', async () => {
+  it('names the endpoint that refused the connection, and later the one that is connected but silent', async () => {
     const free = zmtpTransport().router({ lingerMs: 0 });
     const endpoint = await free.bind('tcp://127.0.0.1:*');
     await free.close();

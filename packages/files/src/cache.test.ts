@@ -1,4 +1,4 @@
-/** What is fetched is what was announced, once per content, within the bound, and nowhere but in the folder. */
+/** Fetched files match their announcement, are fetched once per content, within the bound, and stay in the folder. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** A source that counts; `sent`: what comes when that is not what was announced. */
+/** A source that counts; `sent`: what it sends if that differs from what it announced. */
 function sourceOf(text: string, sent: readonly string[] = [text]) {
   const asked = { details: 0, chunks: 0 };
   const source: FileSource = {
@@ -37,7 +37,7 @@ const files = async () =>
     .sort();
 
 describe('a file', () => {
-  it('lies where its url says, and is fetched once for simultaneous requests', async () => {
+  it('lies where its URL says, and is fetched once for simultaneous requests', async () => {
     const cache = cacheOf();
     const source = sourceOf('hello', ['he', 'll', 'o']);
     const held = await Promise.all([1, 2, 3].map(() => cache.fetch('nf://a/b%20c.txt', source)));
@@ -46,7 +46,7 @@ describe('a file', () => {
     expect(source.asked).toEqual({ details: 3, chunks: 1 });
   });
 
-  it('is fetched again when the source has another, also after a restart, and not when it has the same', async () => {
+  it('is fetched again if the source has a different one, also after a restart, but not if it is the same', async () => {
     await cacheOf().fetch('nf://a', sourceOf('one'));
     const cache = cacheOf();
     const same = sourceOf('one');
@@ -64,7 +64,7 @@ describe('a file', () => {
     ['too few bytes', ['hel']],
     ['too many', ['hello', '!']],
     ['others', ['hallo']],
-  ])('that comes with %s is no file, and leaves nothing behind', async (_, sent) => {
+  ])('that comes with %s is not a file, and leaves nothing behind', async (_, sent) => {
     const cache = cacheOf();
     await expect(cache.fetch('nf://a/b', sourceOf('hello', sent))).rejects.toMatchObject({ code: 'PROTOCOL_REMOTE' });
     expect(await files()).toEqual([]);
@@ -76,7 +76,7 @@ describe('a file', () => {
     await expect(cacheOf().fetch('nf://a', gone)).rejects.toThrow('not found');
   });
 
-  it('cannot be a folder, nor lie below a file', async () => {
+  it('cannot be a folder, or be below a file', async () => {
     const cache = cacheOf();
     await cache.fetch('nf://a/b', sourceOf('x'));
     await expect(cache.fetch('nf://a', sourceOf('y'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -99,14 +99,14 @@ describe('a file', () => {
     'a',
     'nf://.',
     'nf://x.fetching',
-  ])('is none by the url %j', async (url) => {
+  ])('is not named by the URL %j', async (url) => {
     await expect(cacheOf().fetch(url, sourceOf('x'))).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     expect(await files()).toEqual([]);
   });
 });
 
 describe('the bound', () => {
-  it('has those leave first that were used longest ago', async () => {
+  it('are removed least recently used first', async () => {
     const cache = cacheOf(10);
     for (const name of ['a', 'b', 'c']) (await cache.fetch(`nf://${name}`, sourceOf('xyz'))).release();
     (await cache.fetch('nf://a', sourceOf('xyz'))).release();
@@ -123,7 +123,7 @@ describe('the bound', () => {
     expect(await files()).toEqual(['a']);
   });
 
-  it('keeps held files, and refuses files that have no room beside them', async () => {
+  it('keeps files in use, and refuses files without room beside them', async () => {
     const cache = cacheOf(5);
     const held = await cache.fetch('nf://a', sourceOf('xyz'));
     await expect(cache.fetch('nf://b', sourceOf('xyz'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
@@ -164,7 +164,7 @@ describe('deleting', () => {
     });
   });
 
-  it('keeps held files, and says so', async () => {
+  it('keeps files in use, and says so', async () => {
     const cache = cacheOf();
     await cache.fetch('nf://a', sourceOf('x'));
     expect(await cache.delete('*')).toMatchObject({

@@ -1,4 +1,4 @@
-/** Every trick to read outside of the folder, one row each; and those that need another process at the right moment. */
+/** Every trick to read outside the folder, one row each; and those that need another process at the right moment. */
 import { execFileSync } from 'node:child_process';
 import {
   mkdir,
@@ -92,11 +92,11 @@ const NOTHING: [trick: string, url: () => string][] = [
   ['a directory', () => 'nf://sub'],
   ['a file as a directory', () => 'nf://sub/file/'],
   ['a name too long for a disk', () => `nf://${'a'.repeat(300)}`],
-  ['an url too long', () => `nf://${'a/'.repeat(3000)}`],
+  ['a URL that is too long', () => `nf://${'a/'.repeat(3000)}`],
   ['the home directory', () => 'nf://~/.ssh/id_rsa'],
 ];
 
-describe('what is outside looks missing, and is counted', () => {
+describe('files outside look missing, and are counted', () => {
   it.each(ESCAPES)('%s', async (_, url) => {
     const files = new Files({ folder: base });
     expect(await files.read(url(), 0, 100)).toEqual(OUTSIDE);
@@ -126,7 +126,7 @@ describe('what is outside looks missing, and is counted', () => {
   });
 });
 
-/** The system, with something that happens right before a call of it. */
+/** The file system, with something that happens right before a call. */
 function systemThat(before: Partial<Record<keyof System, () => Promise<unknown>>>): System {
   const after = async <T>(call: keyof System, act: () => Promise<T>) => {
     await before[call]?.();
@@ -147,7 +147,7 @@ async function relink(target: string, path: string): Promise<void> {
 }
 
 describe('between the check and the opening', () => {
-  it('a file exchanged for a link out is seen by its descriptor', async () => {
+  it('a file exchanged for a link out is recognized by its descriptor', async () => {
     const inside = new Confinement(
       base,
       systemThat({ open: () => relink(join(root, 'secret'), join(base, 'sub/file')) }),
@@ -155,7 +155,7 @@ describe('between the check and the opening', () => {
     expect(await inside.open('sub/file')).toEqual({ kind: 'outside' });
   });
 
-  it('a directory exchanged for a link out, and back before the second look, is seen by identity', async () => {
+  it('a directory exchanged for a link out, and back before the second check, is recognized by identity', async () => {
     const [path, away] = [join(base, 'sub'), join(base, 'away')];
     let opened = false;
     const inside = new Confinement(
@@ -178,7 +178,7 @@ describe('between the check and the opening', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'a directory that leads out whenever it is used, and in whenever it is looked at, is seen by the path of the handle',
+    'a directory that leads out when it is used, and in when it is checked, is recognized by the path of the handle',
     async () => {
       const [path, away] = [join(base, 'sub'), join(base, 'away')];
       let isOut = false;
@@ -211,7 +211,7 @@ describe('between the check and the opening', () => {
           replaced = true;
           await writeFile(join(base, 'new'), 'new');
         },
-        // Behind the opening, before the second look.
+        // After the opening, before the second check.
         realpath: async () => {
           if (replaced) await rename(join(base, 'new'), join(base, 'sub/file')).catch(() => undefined);
         },
@@ -253,7 +253,7 @@ describe('between the check and the opening', () => {
   });
 });
 
-it('a disk that fails is no missing file', async () => {
+it('a failing disk does not look like a missing file', async () => {
   const broken = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
   const files = new Files({ folder: base }, new Confinement(base, systemThat({ open: broken })));
   await expect(files.read('nf://sub/file', 0, 1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

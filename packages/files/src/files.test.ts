@@ -47,7 +47,7 @@ describe('list', () => {
 });
 
 describe('walk', () => {
-  it('names the files below a directory by urls that can be read', async () => {
+  it('names the files below a directory by readable URLs', async () => {
     const urls = ['nf://.hidden', 'nf://hello.txt', 'nf://sub/s.txt', 'nf://sub/deep/100%25.txt'];
     expect(await files.walk('nf://')).toEqual(found(urls));
     expect(await text('nf://sub/deep/100%25.txt')).toBe('deep');
@@ -65,7 +65,7 @@ describe('walk', () => {
     );
   });
 
-  it('leaves out names that no url can say', async () => {
+  it('leaves out names that no URL can express', async () => {
     await writeFile(join(base, 'sub/a\\b'), '');
     await writeFile(join(base, 'sub/deep/c:x'), '');
     expect(await files.walk('nf://sub')).toEqual(
@@ -84,13 +84,13 @@ describe('details', () => {
     expect(await files.details('nf://.hidden')).toEqual(found({ md5: md5(''), size: 0 }));
   });
 
-  it('of a file of several blocks are those of all of it', async () => {
+  it('of a file of several blocks cover all of it', async () => {
     const content = 'x'.repeat(700_001);
     await writeFile(join(base, 'big'), content);
     expect(await files.details('nf://big')).toEqual(found({ md5: md5(content), size: 700_001 }));
   });
 
-  it('are remembered while size and time of change stay, and computed again when one differs', async () => {
+  it('are remembered while size and modification time stay, and computed again if one differs', async () => {
     const path = join(base, 'hello.txt');
     const then = new Date(1e12);
     await utimes(path, then, then);
@@ -105,7 +105,7 @@ describe('details', () => {
     expect(await files.details('nf://hello.txt')).toEqual(found({ md5: md5('HELLO norfab\n!'), size: 14 }));
   });
 
-  it('are forgotten over hashesMax, those used longest ago first', async () => {
+  it('are forgotten over hashesMax, least recently used first', async () => {
     const [path, then] = [join(base, 'hello.txt'), new Date(1e12)];
     const small = new Files({ folder: base, hashesMax: 1 });
     await utimes(path, then, then);
@@ -116,7 +116,7 @@ describe('details', () => {
     expect(await small.details('nf://hello.txt')).toEqual(found({ md5: md5('HELLO norfab\n'), size: 13 }));
   });
 
-  it.each(['nf://none', 'nf://sub', 'nf://'])('are none of %s', async (url) => {
+  it.each(['nf://none', 'nf://sub', 'nf://'])('do not exist for %s', async (url) => {
     expect(await files.details(url)).toEqual(MISSING);
   });
 });

@@ -22,7 +22,7 @@ describe('latin1', () => {
     );
   });
 
-  test('refuses a character that is no byte', () => {
+  test('refuses a character that is not a byte', () => {
     expect(() => fromLatin1('aĀ')).toThrow(RangeError);
   });
 });
@@ -53,7 +53,7 @@ describe('printable', () => {
   });
 });
 
-test('compactAll copies a message out of memory that is more than twice as large, and leaves one that shares a piece', () => {
+test('compactAll copies a message out of memory that is more than twice as large, and leaves one that shares a block', () => {
   const memory = new Uint8Array(100);
   const parts = [memory.subarray(0, 30), EMPTY_FRAME, memory.subarray(30, 60), Uint8Array.of(1)];
   expect([compactAll(parts), slackOf(parts)]).toEqual([parts, 0]);
@@ -64,7 +64,7 @@ test('compactAll copies a message out of memory that is more than twice as large
   expect(slackOf([])).toBe(0);
 });
 
-test('compactAll copies into one piece, as large as what is in it, and leaves what is most of its own', () => {
+test('compactAll copies into one block of exactly the needed size, and leaves frames that fill most of their own', () => {
   const memory = Uint8Array.from({ length: 100 }, (_, index) => index);
   const [own, empty] = [Uint8Array.of(1), memory.subarray(7, 7)];
   const kept = compactAll([memory.subarray(0, 30), own, empty, memory.subarray(30, 49)]);

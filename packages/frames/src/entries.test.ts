@@ -1,4 +1,4 @@
-/** The public surface: what the entries export at run time is a promise, so a change of it must be meant. */
+/** The public surface: the runtime exports of the entries are a promise, so a change must be deliberate. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 

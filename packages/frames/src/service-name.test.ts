@@ -18,7 +18,7 @@ describe('service names', () => {
     expect(() => writeServiceName(name)).toThrow(RangeError);
   });
 
-  test('none is taken for another, whatever came before it', () => {
+  test('none is mistaken for another, whatever came before it', () => {
     const ends = Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index));
     const names = ends.flatMap((first) => ends.flatMap((last) => [first + last, `${first}x${last}`]));
     for (const name of names) expect(toHex([writeServiceName(name)])).toEqual(toHex(framesOf(name)));

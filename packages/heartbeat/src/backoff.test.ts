@@ -17,7 +17,7 @@ describe('Backoff', () => {
     ]);
   });
 
-  it('draws around the full delay when a spread is given', () => {
+  it('draws around the full delay if a spread is given', () => {
     const options = { ...OPTIONS, spread: 0.2 };
     expect(delays(new Backoff(options, lowest), 3)).toEqual([200, 400, 800]);
     expect(delays(new Backoff(options, highest), 3).map(Math.round)).toEqual([300, 600, 1200]);
@@ -52,7 +52,7 @@ describe('Backoff', () => {
     expect(backoff.down(11_000)).toBe(125);
   });
 
-  it('goes on growing after a connection that was dropped at once', () => {
+  it('keeps growing after a connection that was dropped at once', () => {
     const backoff = new Backoff(OPTIONS, lowest);
     delays(backoff, 2);
     backoff.up(1_000);
@@ -69,7 +69,7 @@ describe('Backoff', () => {
     expect(backoff.down(11_000)).toBe(125);
   });
 
-  it('does not take an attempt that never came up for a long connection', () => {
+  it('does not mistake an attempt that never came up for a long connection', () => {
     const backoff = new Backoff(OPTIONS, lowest);
     backoff.up(0);
     backoff.down(20_000);

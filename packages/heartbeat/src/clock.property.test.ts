@@ -19,7 +19,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 100, size: 'max' },
 );
 
-/** The plainest possible clock: a list that is sorted anew each time. */
+/** The simplest possible clock: a list that is sorted each time. */
 class ListClock {
   now = 0;
   #timers: { readonly id: number; readonly deadline: number }[] = [];

@@ -49,7 +49,7 @@ describe('systemClock', () => {
   it.each([
     ['rounds a fraction up', 1005.5, 6],
     ['fires as soon as possible when the deadline has passed', 900, 0],
-    ['waits no longer than a timer of Node.js can, for a deadline far away', 1e12, 2 ** 31 - 1],
+    ['waits no longer than a Node.js timer can, for a distant deadline', 1e12, 2 ** 31 - 1],
     ['does the same for a deadline that never comes', Infinity, 2 ** 31 - 1],
   ])('%s', (_, deadline, expected) => {
     const node = fakeNode();
@@ -58,7 +58,7 @@ describe('systemClock', () => {
     expect(node.waits).toEqual([expected]);
   });
 
-  it('waits on when a timer of Node.js comes early', () => {
+  it('keeps waiting if a Node.js timer fires early', () => {
     const node = fakeNode();
     const fired: number[] = [];
     systemClock.at(1010, () => fired.push(node.now));
@@ -73,7 +73,7 @@ describe('systemClock', () => {
 });
 
 describe('ManualClock', () => {
-  it('stands still until told to move', () => {
+  it('stands still until it is advanced', () => {
     const clock = new ManualClock(50);
     expect(clock.now()).toBe(50);
     clock.advance(10);
@@ -104,7 +104,7 @@ describe('ManualClock', () => {
     expect([clock.nextDeadline, clock.armed]).toEqual([31, 1]);
   });
 
-  it('fires a timer that is armed on the way, also one that is due at once', () => {
+  it('fires a timer that is armed on the way, even one that is due at once', () => {
     const clock = new ManualClock();
     const fired: string[] = [];
     clock.at(10, () => {
@@ -145,7 +145,7 @@ describe('ManualClock', () => {
     expect([fired, clock.now(), clock.nextDeadline]).toEqual([[10, 10, 30], 30, Infinity]);
   });
 
-  it('lets an exception of a timer through and keeps the others', () => {
+  it('passes on an exception of a timer and keeps the others', () => {
     const clock = new ManualClock();
     clock.at(10, () => {
       throw new Error('bug');

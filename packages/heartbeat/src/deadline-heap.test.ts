@@ -51,7 +51,7 @@ describe('DeadlineHeap', () => {
     expect(heap.size).toBe(2);
   });
 
-  it('hands out entries of one deadline in the order they were set', () => {
+  it('hands out entries with one deadline in the order they were set', () => {
     const { heap, entries } = heapOf(7, 7, 5, 7, 7, 7);
     heap.set(entries[1]!, 7);
     const taken = Array.from({ length: 6 }, () => heap.takeDue(7));
@@ -59,7 +59,7 @@ describe('DeadlineHeap', () => {
     expect(taken).toEqual([2, 0, 3, 4, 5, 1]);
   });
 
-  it('forgets a removed entry, and removing it again does nothing', () => {
+  it('forgets a removed entry; removing it again does nothing', () => {
     const { heap, entries } = heapOf(10, 20);
     heap.remove(entries[0]!);
     heap.remove(entries[0]!);

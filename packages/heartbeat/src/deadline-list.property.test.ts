@@ -26,7 +26,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 80, size: 'max' },
 );
 
-/** The plainest possible list: an array in the order of renewal. */
+/** The simplest possible list: an array in the order of renewal. */
 class ArrayList {
   readonly delayMs: number;
   entries: { readonly value: number; readonly at: number }[] = [];

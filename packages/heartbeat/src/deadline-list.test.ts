@@ -88,7 +88,7 @@ describe('DeadlineList', () => {
   });
 
   describe('after postpone', () => {
-    it('lets nothing fall due before the credit is over', () => {
+    it('lets nothing fall due before the extension is over', () => {
       const list = new DeadlineList<string>(100);
       list.renew(new Deadline('a'), 0);
       list.postpone(50, 90);
@@ -106,7 +106,7 @@ describe('DeadlineList', () => {
       expect(list.deadline).toBe(100);
     });
 
-    it('does not shorten an earlier credit', () => {
+    it('does not shorten an earlier extension', () => {
       const list = new DeadlineList<string>(100);
       list.renew(new Deadline('a'), 0);
       list.postpone(50, 90);

@@ -33,7 +33,7 @@ interface Owner {
   row: number | undefined;
 }
 
-/** The plainest possible table: of those who have a row, the due ones in the order of renewal. */
+/** The simplest possible table: of the entries with a row, the due ones in the order of renewal. */
 class Model {
   readonly owners = Array.from({ length: OWNERS }, (_, number): Owner => ({ number, row: undefined }));
   due: { readonly owner: Owner; readonly list: number; readonly at: number }[] = [];

@@ -57,7 +57,7 @@ describe('DeadlineTable', () => {
     expect(table.deadline).toBe(1900);
   });
 
-  it('moves a row to the end of the list it is renewed in, whichever it was in', () => {
+  it('moves a row to the end of the list it is renewed in, whichever list it was in', () => {
     const { table, rows } = tableWith('a', 'b', 'c');
     for (const row of rows) table.renew(row, IDLE, 0);
     table.renew(rows[0]!, IDLE, 50);
@@ -66,7 +66,7 @@ describe('DeadlineTable', () => {
     expect([namesIn(table, IDLE), namesIn(table, BUSY), table.at(rows[2]!)]).toEqual([['b', 'a'], ['c'], 960]);
   });
 
-  it('gives the row of one who left to another', () => {
+  it('gives the row of a removed entry to another', () => {
     const { table, rows } = tableWith('a', 'b');
     for (const row of rows) table.renew(row, IDLE, 0);
     table.remove(rows[0]!);
@@ -76,7 +76,7 @@ describe('DeadlineTable', () => {
     expect(new Set([...others, rows[1]]).size).toBe(101);
   });
 
-  it('refuses a row that is nobody’s', () => {
+  it('refuses a row without an owner', () => {
     const { table, rows } = tableWith('a');
     const row = rows[0]!;
     table.remove(row);
@@ -87,7 +87,7 @@ describe('DeadlineTable', () => {
     expect([table.size, namesIn(table, IDLE), table.deadline]).toEqual([0, [], Infinity]);
   });
 
-  it('lets nothing of any list fall due before a credit is over, and shortens no earlier one', () => {
+  it('lets nothing of any list fall due before an extension is over, and shortens no earlier one', () => {
     const { table, rows } = tableWith('a');
     table.postpone(50, 90);
     table.postpone(1, 95);
@@ -97,7 +97,7 @@ describe('DeadlineTable', () => {
     expect(table.takeDue(140)?.name).toBe('a');
   });
 
-  it('has room for very many, one after the other and at a time, and begins anew when they have left', () => {
+  it('has room for very many, in sequence and at a time, and starts anew when they have left', () => {
     const table = new DeadlineTable<Named>([100]);
     for (const many of [5000, 3, 5000]) {
       const rows = Array.from({ length: many }, (_, index) => table.add({ name: `${index}` }));

@@ -31,7 +31,7 @@ describe('ExpiringMap', () => {
     expect(map.deadline).toBe(Infinity);
   });
 
-  it('takes out everything for the end of time', () => {
+  it('takes out everything at the end of time', () => {
     const map = filled();
     expect([map.takeAllDue(Infinity), map.takeAllDue(Infinity)]).toEqual([[1, 2, 3], []]);
   });
@@ -49,7 +49,7 @@ describe('ExpiringMap', () => {
     expect(map.size).toBe(0);
   });
 
-  it('gives everything as long as the timer was late', () => {
+  it('extends everything by as long as the timer was late', () => {
     const map = filled();
     expect([map.takeAllDue(200, 50), map.deadline]).toEqual([[], 250]);
     expect([map.takeAllDue(249), map.takeAllDue(250)]).toEqual([[], [1, 2, 3]]);

@@ -7,16 +7,16 @@ import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Watcher } from '../../simulation/kit/simulation.js';
 import { decodeTiny } from '../protocol.js';
 
-/** Names the broker's process. */
+/** Name of the broker's process. */
 export const BROKER = 'broker';
 
-/** Keeps an account of its own. Throws when a rule is broken. */
+/** Keeps its own records. Throws when a rule is broken. */
 export class OutcomesChecker implements Watcher {
   /** The texts of requests that have not ended, by client and number. */
   readonly #open = new Map<string, string>();
   /** What each worker has in hand: the text of a request, and its number at the worker. */
   readonly #jobs = new Map<string, { readonly text: string; readonly number: string }>();
-  /** Texts whose reply the broker has from the right worker, and has not passed on yet. */
+  /** Texts whose reply the broker has received from the right worker but not yet forwarded. */
   readonly #due = new Set<string>();
 
   onEvent(event: NetworkEvent): void {
@@ -26,9 +26,9 @@ export class OutcomesChecker implements Watcher {
     else if (event.kind === 'sent' && event.process === BROKER) this.#sent(event);
   }
 
-  /** Throws when a request has had no end. Call it when nothing is under way. */
+  /** Throws if a request has not ended. Call it when nothing is in flight. */
   checkEnd(): void {
-    if (this.#open.size > 0) throw new Error(`no end of ${[...this.#open.values()].join(', ')}`);
+    if (this.#open.size > 0) throw new Error(`not ended: ${[...this.#open.values()].join(', ')}`);
   }
 
   #received({ peer, frames }: MessageEvent): void {
@@ -53,13 +53,13 @@ export class OutcomesChecker implements Watcher {
     if (text === undefined) throw new Error(`${kind} for request ${id}, which is not open`);
     this.#open.delete(`${peer.key} ${id}`);
     if (kind === 'reply' && !(this.#due.delete(text) && textOf(body) === answerTo(text)))
-      throw new Error(`${textOf(body)} for ${text}, which no worker said`);
+      throw new Error(`${textOf(body)} for ${text}, which no worker sent`);
     // A worker that was given up keeps its request to itself.
     for (const [worker, job] of this.#jobs) if (job.text === text) this.#jobs.delete(worker);
   }
 }
 
-/** What the handlers of the simulation make of a request. */
+/** What the handlers of the simulation return for a request. */
 export function answerTo(text: string): string {
   return `done ${text}`;
 }

@@ -12,7 +12,7 @@ import { tinyClient } from '../client.js';
 import { tinyWorker } from '../worker.js';
 import { answerTo, BROKER, OutcomesChecker } from './outcomes.js';
 
-/** What one run was like. */
+/** Facts about one run. */
 export interface Summary extends CourseSummary {
   readonly calls: number;
   readonly answered: number;
@@ -22,7 +22,7 @@ export interface Summary extends CourseSummary {
 interface Call {
   readonly text: string;
   readonly transport: VirtualTransport;
-  /** Made when all was well: there is an idle worker for it, and it must be answered. */
+  /** Made while all was well: there is an idle worker for it, and it must be answered. */
   readonly isCalm: boolean;
   outcomes: number;
   answered: boolean;
@@ -32,7 +32,7 @@ const ENDPOINT = `tcp://${BROKER}:5599`;
 /** Longest work and longest pause of a client, in virtual milliseconds. */
 const WORK_MS = 200;
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function simulateTiny(seed: number): Promise<Summary> {
   const plan = new SeededRandom(seed).fork('plan');
   const timing = { latencyMs: plan.between(0.1, 5), jitterMs: plan.between(0, 10) };

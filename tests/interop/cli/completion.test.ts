@@ -1,4 +1,4 @@
-// The completion of `proj` in zsh and fish, of Debian's packages; bash is tested beside the program.
+// Completion of `proj` in Debian's zsh and fish; bash is tested beside the program.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,11 +28,11 @@ const peers = peerGroup();
 it.each([
   ['a command', 'proj serv', ['services']],
   ['an option', 'proj call --time', ['--timeout-ms']],
-  ['a switch that is on', 'proj schedule --no-g', ['--no-guarantee']],
-  ['the words of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
-  ['the words of an operand', 'proj queue ', ['check', 'salvage']],
-  ['an operand behind options', 'proj queue --log-level warn --json ', ['check', 'salvage']],
-  ['nothing where anything may stand', 'proj call --timeout-ms ', []],
+  ['a switch that is on by default', 'proj schedule --no-g', ['--no-guarantee']],
+  ['the values of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
+  ['the values of an operand', 'proj queue ', ['check', 'salvage']],
+  ['an operand after options', 'proj queue --log-level warn --json ', ['check', 'salvage']],
+  ['nothing where any text is allowed', 'proj call --timeout-ms ', []],
 ])('fish completes %s', (_, line, words) => {
   const script = `source '${join(folder, 'fish')}'; complete -C '${line}'`;
   const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], { encoding: 'utf8' });
@@ -45,14 +45,14 @@ it.each([
   ).toEqual(words);
 });
 
-it('zsh completes commands, options, their words and operands', async () => {
+it('zsh completes commands, options, their values and operands', async () => {
   const zsh = openTerminal(peers, ['zsh', '-f', '-i']);
-  // What is typed before the prompt is there is not completed.
+  // Text typed before the prompt appears is not completed.
   const prompt = () => zsh.shows('ready> ');
   zsh.type(`PS1='re''ady> '; autoload -Uz compinit; compinit -u -d '${join(folder, 'dump')}'\r`);
   await prompt();
   zsh.type(`source '${join(folder, 'zsh')}'; proj() { print -r -- "got <\${(j:|:)@}>" }\r`);
-  // One candidate is completed at once, so the arguments are what came out of it.
+  // A single candidate is inserted at once, so the arguments show the result.
   for (const [typed, got] of [
     ['proj serv\t', '<services>'],
     ['proj call --time\t5', '<call|--timeout-ms=5>'],

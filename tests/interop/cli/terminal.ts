@@ -1,15 +1,15 @@
-/** A pseudo terminal with a program in it, typed into and read by a test. Made by peers/terminal/run.py. */
+/** A pseudo terminal with a program in it; the test types and reads. Created by peers/terminal/run.py. */
 import type { PeerGroup, PeerLine } from '@proj/testkit';
 import { pythonPeer } from '../python.js';
 
 /** A program in a terminal. */
 export interface Terminal {
   readonly pid: Promise<number>;
-  /** Types, as a keyboard does. */
+  /** Types like a keyboard. */
   type(text: string): void;
   resize(columns: number, rows: number): void;
   signal(name: NodeJS.Signals): void;
-  /** Resolves when this text is written, after what was awaited before. Escape sequences do not count. */
+  /** Resolves when this text is written, after any text awaited before. Escape sequences are ignored. */
   shows(text: string): Promise<void>;
   /** How it ended, and in which modes it left the terminal. */
   readonly ended: Promise<PeerLine>;

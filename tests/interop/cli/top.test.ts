@@ -1,4 +1,4 @@
-// `proj top` and `proj purge` in a pseudo terminal: what it shows, its keys, a lost connection, and a terminal that is as before, however it ends.
+// `proj top` and `proj purge` in a pseudo terminal: their output, keys, a lost connection, and a restored terminal however they end.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ async function openTop(...args: readonly string[]): Promise<Terminal> {
   return terminal;
 }
 
-/** The terminal as a shell wants it back: echo, whole lines, the cursor, the screen of before. */
+/** The terminal as a shell needs it: echo, whole lines, the cursor, the previous screen. */
 const RESTORED = { echo: true, canonical: true };
 
 async function expectRestored(terminal: Terminal): Promise<number> {
@@ -55,7 +55,7 @@ async function expectRestored(terminal: Terminal): Promise<number> {
   return code as number;
 }
 
-it('shows tables, takes keys, follows the size of the terminal, and ends with q', async () => {
+it('shows tables, reacts to keys, follows the size of the terminal, and ends with q', async () => {
   const top = await openTop();
   await top.shows('1 to ');
   top.type(RIGHT + RIGHT);
@@ -64,10 +64,10 @@ it('shows tables, takes keys, follows the size of the terminal, and ends with q'
   top.type('/gold-0003\r');
   await top.shows('of 1 with "gold-0003"');
   top.type('?');
-  await top.shows('Escape forgets them');
+  await top.shows('Escape clears the filter');
   top.type(' ');
   top.resize(40, 12);
-  // In 100 columns there is room for what the keys do.
+  // In 100 columns there is room to explain the keys.
   await top.shows('1 to 1 of 1 with "gold-0003"   q quit  \u2026');
   top.type('q');
   expect(await expectRestored(top)).toBe(0);
@@ -82,7 +82,7 @@ it('shows new figures every second', async () => {
   expect(await expectRestored(top)).toBe(0);
 });
 
-it('connects again when the connection is lost', async () => {
+it('reconnects after a lost connection', async () => {
   const top = await openTop();
   api.cut();
   await top.shows('no connection, trying again');
@@ -112,13 +112,13 @@ it.each([
   ['SIGTERM', 143],
   ['SIGINT', 130],
   ['SIGHUP', 129],
-] as const)('gives the terminal back at %s', async (signal, code) => {
+] as const)('restores the terminal at %s', async (signal, code) => {
   const top = await openTop();
   top.signal(signal);
   expect(await expectRestored(top)).toBe(code);
 });
 
-it('says on the screen of before why it cannot begin', async () => {
+it('says on the previous screen why it cannot start', async () => {
   close();
   const top = openTerminal(peers, [process.execPath, PROJ, 'top', '--http', url]);
   await top.shows('cannot be reached');
@@ -128,7 +128,7 @@ it('says on the screen of before why it cannot begin', async () => {
 it.each([
   ['orders', 0, 'orders is empty.'],
   ['yes', 2, 'not confirmed: nothing was done'],
-])('proj purge asks for the name of the queue; %s ends it with %i', async (answer, code, said) => {
+])('proj purge asks for the name of the queue; with %s it ends with %i', async (answer, code, said) => {
   const folder = mkdtempSync(join(tmpdir(), 'purge-'));
   const token = join(folder, 'token');
   writeFileSync(token, FAKE_TOKEN);

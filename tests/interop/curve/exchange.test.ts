@@ -1,4 +1,4 @@
-/** CURVE between our peers and pyzmq's: certificates of either maker, and who is not let in. */
+/** CURVE between our peers and pyzmq's: certificates of both makers, and peers that are refused. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,10 +45,10 @@ function encrypted(protocol: string, role: string, encryption: Flags, flags: Fla
   return { ...plain, args: [unbuffered, '-m', 'encrypted', ...options, ...words] };
 }
 
-/** What a Python client says of itself and its server. */
+/** What a Python client knows about its keys and its server's. */
 const byPython = (name: string) => ({ keys: at(`${name}.key_secret`), 'server-key': at('broker.key') });
 
-/** Has pyzmq write certificates. */
+/** Makes pyzmq write certificates. */
 async function pythonWrites(path: string, ...names: string[]): Promise<void> {
   const { command, args = [], cwd } = encrypted('', '', { write: path }, {});
   await promisify(execFile)(command, [...args.slice(0, -1), ...names], { cwd });
@@ -63,7 +63,7 @@ describe('our broker and peers of pyzmq', () => {
     return { keys: { publicKey, secretKey }, authorize: list.has };
   }
 
-  it('rules 52 and 53: MDP goes through with the certificates that pyzmq wrote', async () => {
+  it('rules 52 and 53: MDP works with the certificates that pyzmq wrote', async () => {
     const broker = keep(
       new MdpBroker({ transport, endpoint: ANYWHERE, ...BEATS, lingerMs: 0, curve: await serverCurve() }),
     );
@@ -79,7 +79,7 @@ describe('our broker and peers of pyzmq', () => {
     expect(broker.stats().refused).toEqual({ key: 0, handshake: 0 });
   });
 
-  it('rules 52 and 53: so does NFP', async () => {
+  it('rules 52 and 53: NFP does, too', async () => {
     const curve = await serverCurve();
     const broker = keep(
       new NfpBroker({
@@ -120,7 +120,7 @@ describe('our broker and peers of pyzmq', () => {
     expect(broker.stats().workers).toBe(0);
   });
 
-  it('rule 54: a peer without CURVE is told apart', async () => {
+  it('rule 54: a peer without CURVE is recognized as such', async () => {
     const broker = keep(
       new MdpBroker({ transport, endpoint: ANYWHERE, ...BEATS, lingerMs: 0, curve: await serverCurve() }),
     );
@@ -144,7 +144,7 @@ describe('a broker of pyzmq and our peers', () => {
     return { broker, endpoints: [endpoint as string], keys };
   }
 
-  it('rules 52 and 53: MDP goes through with the certificates that we wrote', async () => {
+  it('rules 52 and 53: MDP works with the certificates that we wrote', async () => {
     const { broker, endpoints, keys } = await pythonBroker();
     const curve = { keys: keys.peer, serverKey: keys.broker.publicKey };
     const worker = keep(
@@ -160,7 +160,7 @@ describe('a broker of pyzmq and our peers', () => {
     ]);
   });
 
-  it('rule 54: our client is told when the broker has another key than it expects', async () => {
+  it('rule 54: our client learns that the broker has another key than it expects', async () => {
     const { endpoints } = await pythonBroker();
     const curve = { serverKey: generateCurveKeys().publicKey };
     const client = keep(new MdpClient({ transport, endpoints, timeoutMs: PATIENCE_MS, tries: 1, curve }));

@@ -1,4 +1,4 @@
-/** Debian's Chromium for the tests of the dashboard: a fresh one each, without any request of its own; and what the page did wrong in it. */
+/** Debian's Chromium for the dashboard tests: a new one for each, without requests of its own; and the errors of the page in it. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
-/** Where screenshots go. */
+/** Where to save screenshots. */
 export const SHOTS = fileURLToPath(new URL('../../reports/dashboard/', import.meta.url));
 
 const PROGRAM = process.env['PROJ_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -23,7 +23,9 @@ const FLAGS = [
 
 /** A running browser. */
 export interface TestBrowser {
-  /** A page of its own profile, and the list of its errors: of the console, of scripts, requests to other hosts. */
+  /**
+   * A page with its own profile, and the list of its errors: from the console, from scripts, requests to other hosts.
+   */
   readonly open: (url: string, options?: BrowserContextOptions) => Promise<{ page: Page; errors: readonly string[] }>;
   readonly close: () => Promise<void>;
 }
@@ -65,9 +67,9 @@ async function openPage(browser: Browser, url: string, options: BrowserContextOp
   return { page, errors };
 }
 
-/** What axe calls serious or critical on the page as it is, one line each. */
+/** What axe calls serious or critical on the current page, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // Through the debugger: the page's own policy admits no foreign script.
+  // Through the debugger, because the page's own policy allows no foreign script.
   await page.evaluate(`${axe.source}; undefined`);
   const findings = await page.evaluate<Finding[]>(
     "axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes.slice(0, 3).map((node) => node.html + ' ' + node.failureSummary) })))",
@@ -77,7 +79,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, html }) => `${id}: ${html.join(' | ')}`);
 }
 
-/** Moves to a view by its link, and waits for its heading. */
+/** Goes to a view by its link, and waits for its heading. */
 export async function show(page: Page, hash: string, heading: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { seriousFindings, SHOTS, show, startBrowser } from './browser.js';
 import type { TestBrowser } from './browser.js';
 
-/** Rows that the fake always invents. */
+/** Rows that the fake data always contains. */
 const WORKER = 'gold-0003';
 const DEAD = '0192f13dde';
 const BINARY = '0192f11eef';
@@ -46,7 +46,7 @@ afterAll(async () => {
   server.close();
 });
 
-/** The dashboard, live. It must have done nothing wrong when the test ends. */
+/** The live dashboard. The test checks at its end that there were no errors. */
 async function openPage(options: Parameters<TestBrowser['open']>[1] = {}): Promise<Page> {
   const { page, errors } = await browser.open(server.url, options);
   onTestFinished(async () => {
@@ -64,7 +64,7 @@ async function unlock(page: Page, token: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  it('every view has a heading, nothing that axe calls serious, and a screenshot', async () => {
+  it('every view has a heading, a screenshot, and nothing that axe calls serious', async () => {
     const page = await openPage({ colorScheme });
     for (const [name, path, heading] of VIEWS) {
       await show(page, path, heading);
@@ -93,14 +93,14 @@ describe('the dashboard', () => {
     await expect.poll(() => rate.textContent(), { timeout: 10_000 }).not.toBe(before);
   });
 
-  it('leads from a fault to the culprit', async () => {
+  it('leads from a fault to its cause', async () => {
     const page = await openPage();
     await page.getByRole('link', { name: 'Flooding client' }).click();
     await page.getByRole('heading', { name: 'app-007' }).waitFor();
     expect(page.url()).toContain('#/clients/mdp/app-007');
   });
 
-  it('shows that a killed worker goes, and returns', async () => {
+  it('shows that a killed worker disappears, and returns', async () => {
     const page = await openPage();
     const { id } = Object.values(server.program.model.workers)[5]!;
     await show(page, `/workers/mdp/${id}`, id);
@@ -110,7 +110,7 @@ describe('the dashboard', () => {
     await page.getByText('Last heard').waitFor();
   });
 
-  it('finds one of 10,000 services, and has rows only for what is in sight', async () => {
+  it('finds one of 10,000 services, and renders only the visible rows', async () => {
     const page = await openPage();
     await show(page, '/services', 'Services');
     const rows = page.locator('tbody tr:not(.gap)');
@@ -126,7 +126,7 @@ describe('the dashboard', () => {
     await page.getByRole('heading', { level: 1, name: 'stock.merge-124' }).waitFor();
   });
 
-  it('sorts by the head of a column, and says how', async () => {
+  it('sorts by a column when its heading is clicked, and says how', async () => {
     const page = await openPage();
     await show(page, '/clients', 'Clients');
     const head = page.getByRole('columnheader', { name: 'Client' });
@@ -162,7 +162,7 @@ describe('the dashboard', () => {
     await page.getByRole('region', { name: 'Body as hex' }).getByText('000010  50 75').waitFor();
   });
 
-  it('does nothing without a token, nor with a wrong one', async () => {
+  it('does nothing without a token, or with a wrong one', async () => {
     const { page, errors } = await browser.open(server.url);
     await page.getByText('Live', { exact: true }).waitFor();
     await show(page, `/queue/dead/${DEAD}`, DEAD);
@@ -179,7 +179,7 @@ describe('the dashboard', () => {
     await page.context().close();
   });
 
-  it('asks for the token where nothing is shown without', async () => {
+  it('asks for the token if nothing is shown without it', async () => {
     const locked = await startFakeServer({ isLocked: true });
     onTestFinished(locked.close);
     const { page } = await browser.open(locked.url);
@@ -191,7 +191,7 @@ describe('the dashboard', () => {
     await page.context().close();
   });
 
-  it('forgets the token when it is reloaded', async () => {
+  it('forgets the token on reload', async () => {
     const page = await openPage();
     await unlock(page, FAKE_TOKEN);
     await page.getByRole('button', { name: 'Lock', exact: true }).waitFor();
@@ -202,7 +202,7 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Unlock' }).waitFor();
   });
 
-  it('switches to dark, and remembers it', async () => {
+  it('switches to dark mode, and remembers it', async () => {
     const page = await openPage();
     const theme = page.getByRole('button', { name: 'Theme' });
     await theme.click();
@@ -213,7 +213,7 @@ describe('the dashboard', () => {
     expect(await page.evaluate(scheme)).toBe('dark');
   });
 
-  it('says that the connection is lost, and goes on when the program is back', async () => {
+  it('says that the connection is lost, and continues when the program is back', async () => {
     const page = await openPage();
     server.cut();
     await page.getByText('Connection lost, trying again').waitFor();

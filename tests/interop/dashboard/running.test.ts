@@ -33,7 +33,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** Closed, and judged, while the programs still run: hooks run in reverse order. */
+/** Closed and checked while the programs still run: hooks run in reverse order. */
 const pages: { readonly page: Page; readonly errors: readonly string[]; readonly refusals: number }[] = [];
 afterEach(async () => {
   for (const { page, errors, refusals } of pages.splice(0)) {
@@ -42,7 +42,7 @@ afterEach(async () => {
   }
 });
 
-/** The dashboard of a program, live. `refusals`: how often the browser itself may report that the token was wrong. */
+/** The live dashboard of a program. `refusals`: how often the browser itself may report that the token was wrong. */
 async function openPage(url: string, refusals = 0, options: BrowserContextOptions = {}): Promise<Page> {
   const { page, errors } = await browser.open(url, options);
   pages.push({ page, errors, refusals });
@@ -52,7 +52,7 @@ async function openPage(url: string, refusals = 0, options: BrowserContextOption
 
 const figure = (page: Page, name: string) => page.locator('.figure', { hasText: name }).locator('dd');
 
-/** Resolves when a figure of the page shows this. */
+/** Resolves when a figure on the page shows this. */
 async function shows(page: Page, name: string, text: string): Promise<void> {
   await page
     .locator('.figure', { hasText: name })
@@ -77,7 +77,7 @@ describe('a running broker', () => {
     await page.screenshot({ path: join(SHOTS, 'running-overview.png') });
   });
 
-  it('shows that a killed worker goes, and that another one comes in its place', async () => {
+  it('shows that a killed worker disappears, and that another one takes its place', async () => {
     const broker = await theater.broker();
     const worker = await theater.echo(broker);
     const page = await openPage(broker.url);
@@ -136,7 +136,7 @@ it('the pictures of the README are of a running broker, and small', async () => 
 });
 
 describe('a running queue', () => {
-  /** A queue with one dead letter, and somebody who takes what is in it. */
+  /** A queue with one dead letter, and a consumer for its messages. */
   async function withDeadLetter(): Promise<{ queue: ShownQueue; consumer: PzqConsumer }> {
     const queue = await theater.queue('memory:', { 'max-deliveries': 1 });
     const transport = zmtpTransport();
@@ -149,7 +149,7 @@ describe('a running queue', () => {
     return { queue, consumer };
   }
 
-  it('opens a dead letter, refuses to requeue it without the token, and does with it', async () => {
+  it('opens a dead letter, refuses to requeue it without the token, and requeues it with the token', async () => {
     const { queue, consumer } = await withDeadLetter();
     const page = await openPage(queue.url, 1);
     await show(page, '/queue', 'Queue');
@@ -173,7 +173,7 @@ describe('a running queue', () => {
     message?.ack();
   });
 
-  it('shows the body of a dead letter with the token, and puts who asked into the log', async () => {
+  it('shows the body of a dead letter with the token, and logs the client', async () => {
     const { queue } = await withDeadLetter();
     const page = await openPage(queue.url);
     await page.getByRole('banner').getByRole('button', { name: 'Unlock' }).click();
@@ -190,7 +190,7 @@ describe('a running queue', () => {
 });
 
 describe('a planted fault is named on the overview within five seconds, with a link to the culprit:', () => {
-  /** Plants it, counts snapshots until it is seen, and follows its link to a page with this heading. */
+  /** Plants it, counts snapshots until the fault appears, and follows its link to a page with this heading. */
   async function seen(
     url: string,
     code: string,
@@ -271,12 +271,12 @@ describe('a planted fault is named on the overview within five seconds, with a l
 
   it('a queue whose disk is full', async ({ skip }) => {
     const disk = smallDisk();
-    if (disk === undefined) return skip('a small disk is a tmpfs of its own, which only root may mount');
+    if (disk === undefined) return skip('a small disk needs its own tmpfs, which only root may mount');
     theater.keep(disk);
     const queue = await theater.queue(`lmdb:${join(disk.folder, 'queue')}`);
     const producer = theater.keep(new PzqProducer({ transport: zmtpTransport(), endpoints: [queue.receive] }));
     const body = Buffer.alloc(100_000, 7);
-    // On and on, until the producer is closed: while nobody sends, the queue finds out that a small message still has room.
+    // Repeatedly, until the producer is closed: while nobody sends, the queue notices that a small message still fits.
     const send = async (): Promise<void> => {
       for (;;)
         await producer.send(body).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Real programs with `--http` for the tests of the dashboard: a broker with workers, a queue, load, and what their snapshots say. */
+/** Real programs with `--http` for the dashboard tests: a broker with workers, a queue, load, and the contents of their snapshots. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,23 +12,23 @@ import type { Flags } from '../../chaos/programs.js';
 import { testPeers } from '../../chaos/test-peers.js';
 import type { TestPeers } from '../../chaos/test-peers.js';
 
-/** What allows actions. */
+/** The token that allows actions. */
 export const TOKEN = 'a-token-of-the-tests-long-enough';
 
 const TEMPER = fileURLToPath(new URL('fixtures/temper.mjs', import.meta.url));
 
-/** A program that shows itself. */
+/** A program with a dashboard. */
 export interface Shown {
   readonly url: string;
   readonly process: PeerProcess;
 }
 
-/** A broker that shows itself. */
+/** A broker with a dashboard. */
 export interface ShownBroker extends Shown {
   readonly endpoint: string;
 }
 
-/** A queue that shows itself. */
+/** A queue with a dashboard. */
 export interface ShownQueue extends Shown {
   readonly receive: string;
   readonly send: string;
@@ -38,11 +38,11 @@ export interface ShownQueue extends Shown {
 export interface Running extends TestPeers {
   broker(): Promise<ShownBroker>;
   queue(store: string, flags?: Flags): Promise<ShownQueue>;
-  /** A worker for `echo`, or another service, at this broker, which knows it; each request takes it `slowMs`. */
+  /** A worker for `echo` or another service, registered at this broker; each request takes it `slowMs`. */
   echo(broker: ShownBroker, slowMs?: number, service?: string): Promise<PeerProcess>;
   /** A client of this broker. */
   client(broker: ShownBroker, options?: { readonly timeoutMs?: number }): MdpClient;
-  /** So many requests at a time until the test ends, to `echo` or another service. */
+  /** Keeps this many requests to `echo` or another service in flight until the test ends. */
   load(broker: ShownBroker, atOnce: number, service?: string): void;
 }
 
@@ -94,7 +94,7 @@ export function running(): Running {
   };
 }
 
-/** A fault as a snapshot tells it. */
+/** A fault in a snapshot. */
 export interface SeenFault {
   readonly code: string;
   readonly href: string;
@@ -122,7 +122,10 @@ export async function* snapshots(url: string, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** Reads snapshots until one satisfies: what was found, and in which snapshot after the planting was done. */
+/**
+ * Reads snapshots until one satisfies the condition: returns what was found, and in which snapshot after the fault was
+ * planted.
+ */
 export async function within<Found>(
   url: string,
   plant: () => unknown,
@@ -130,7 +133,7 @@ export async function within<Found>(
 ): Promise<{ readonly after: number; readonly found: Found }> {
   const controller = new AbortController();
   const reader = snapshots(url, controller.signal);
-  // The first one tells how things were.
+  // The first one shows the state before.
   await reader.next();
   let seen = 0;
   const finding = (async () => {

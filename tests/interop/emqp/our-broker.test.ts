@@ -1,4 +1,4 @@
-// Our broker between clients, workers, schedulers and admins in Python, which hold it to every frame.
+// Our broker between clients, workers, schedulers and admins in Python, which check every frame.
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { brokerEvent, jobBody, stage } from './stage.js';
@@ -6,7 +6,7 @@ import { brokerEvent, jobBody, stage } from './stage.js';
 const theater = stage();
 
 describe('jobs', () => {
-  it('are accepted, done, and answered to clients whose routing ids are no text', async () => {
+  it('are accepted, done, and answered to clients whose routing ids are not text', async () => {
     const served = await theater.broker();
     const worker = await theater.worker(served);
     const client = theater.client(served);
@@ -21,7 +21,7 @@ describe('jobs', () => {
     expect(client.replies('m2')).toMatchObject([{ result: null }]);
   });
 
-  it('200 jobs at once are done by two workers, each once, and answered once', async () => {
+  it('200 jobs at once are each done by one of two workers, once, and answered once', async () => {
     const served = await theater.broker();
     for (const slots of [1, 4]) await theater.worker(served, { slots });
     const client = theater.client(served);
@@ -32,7 +32,7 @@ describe('jobs', () => {
     expect(served.broker.stats().counters).toMatchObject({ requests: 200, dispatches: 200, results: 200 });
   });
 
-  it('of two clients are done in turn: one job does not wait behind the 300 of another', async () => {
+  it('jobs of two clients alternate: one job does not wait behind 300 of another client', async () => {
     const served = await theater.broker();
     const greedy = theater.client(served);
     const ids = Array.from({ length: 300 }, (_, i) => `a${i}`);
@@ -49,7 +49,7 @@ describe('jobs', () => {
     expect(order.filter((id) => id !== 'b')).toEqual(ids);
   });
 
-  it('that wait are accepted at once, and done when a worker comes', async () => {
+  it('waiting jobs are accepted at once, and done when a worker comes', async () => {
     const served = await theater.broker();
     const client = theater.client(served);
     client.request('m1');
@@ -75,7 +75,7 @@ describe('losses', () => {
     expect(client.replies('m1')).toHaveLength(2);
   });
 
-  it('a job with retry-count of a killed worker is done by another, one without is lost, and each client hears so once', async () => {
+  it("a killed worker's job with retry-count is done by another, one without is lost, and each client is told once", async () => {
     const served = await theater.broker();
     const first = await theater.worker(served, { slots: 2 });
     const client = theater.client(served);
@@ -91,7 +91,7 @@ describe('losses', () => {
     for (const id of ['m1', 'm2']) expect(client.replies(id)).toHaveLength(2);
   });
 
-  it('a worker that falls silent is given up, and its guaranteed job goes on', async () => {
+  it('a silent worker is given up, and its guaranteed job continues', async () => {
     const served = await theater.broker({ expiryMs: 5000 });
     const client = theater.client(served);
     client.request('m1', { headers: 'guarantee,reply-requested', callable: 'hold' });
@@ -107,7 +107,7 @@ describe('losses', () => {
     expect(client.replies('m1')).toHaveLength(2);
   });
 
-  it('a worker that leaves finishes its job, and gets nothing more', async () => {
+  it('a worker that leaves finishes its job and gets no more', async () => {
     const served = await theater.broker();
     const worker = await theater.worker(served, { slots: 1 });
     const client = theater.client(served);
@@ -121,7 +121,7 @@ describe('losses', () => {
     expect(await worker.exit).toMatchObject({ code: 0 });
   });
 
-  it('a restarted broker has its workers back', async () => {
+  it('a restarted broker gets its workers back', async () => {
     const endpoints = { frontend: await ownEndpoint(), backend: await ownEndpoint() };
     const first = await theater.broker(endpoints);
     const worker = await theater.worker(first, { liveness: 40 });
@@ -135,7 +135,7 @@ describe('losses', () => {
   });
 });
 
-it('a scheduler that a new broker does not know comes back, also with a job every 100 ms', async () => {
+it('a scheduler that a new broker does not know returns, even with a job every 100 ms', async () => {
   const endpoints = { frontend: await ownEndpoint(), backend: await ownEndpoint() };
   const first = await theater.broker(endpoints);
   const scheduler = await theater.scheduler(first, { liveness: 10, body: jobBody('tick') });
@@ -146,7 +146,7 @@ it('a scheduler that a new broker does not know comes back, also with a job ever
   expect(scheduler.lines('broker-lost')).toHaveLength(1);
 });
 
-it('a client hears the farewell of a broker that an admin stops, after all it gets', async () => {
+it('a client gets the goodbye of a broker that an admin stops, after all its answers', async () => {
   const served = await theater.broker({ drainMs: 0 });
   const client = theater.client(served);
   client.request('m1');
@@ -156,7 +156,7 @@ it('a client hears the farewell of a broker that an admin stops, after all it ge
   await client.peer.line('bye', { word: 'KBAI' });
 });
 
-it('a client that says KBAI hears nothing more', async () => {
+it('a client that sends KBAI gets nothing more', async () => {
   const served = await theater.broker();
   const worker = await theater.worker(served);
   const client = theater.client(served);
@@ -175,7 +175,7 @@ it('a client that says KBAI hears nothing more', async () => {
 });
 
 describe('schedules', () => {
-  it('go to the scheduler in nine frames, whatever the client sends, and what it fires is answered', async () => {
+  it('reach the scheduler in nine frames, whatever the client sends, and its runs are answered', async () => {
     const served = await theater.broker();
     await theater.worker(served);
     const scheduler = await theater.scheduler(served);
@@ -197,7 +197,7 @@ describe('schedules', () => {
 });
 
 describe('administration', () => {
-  it('tells what there is and stops the broker, which says farewell', async () => {
+  it('reports its state and stops the broker, which says goodbye', async () => {
     const served = await theater.broker();
     const worker = await theater.worker(served);
     const scheduler = await theater.scheduler(served);
@@ -230,8 +230,8 @@ describe('administration', () => {
   });
 });
 
-describe('what ends EventMQ’s own router', () => {
-  it('does not end ours', async () => {
+describe('input that crashes EventMQ’s own router', () => {
+  it('does not crash ours', async () => {
     const served = await theater.broker();
     await theater.worker(served);
     const client = theater.client(served);

@@ -1,4 +1,4 @@
-// Our job manager, with a router in Python that holds it to every frame, and behind our broker with a client in Python.
+// Our job manager, with a router in Python that checks every frame, and with our broker and a client in Python.
 import { fileURLToPath } from 'node:url';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
@@ -30,7 +30,7 @@ async function scene(options: Partial<EmqpJobManagerOptions> = {}) {
   return { router, manager: made, request };
 }
 
-it('informs, announces its slots, does jobs and answers those that ask, each before its READY', async () => {
+it('sends INFORM, announces its slots, does jobs and answers those that request it, each before its READY', async () => {
   const { router, request } = await scene({
     queues: [
       [20, 'mail'],
@@ -55,7 +55,7 @@ it('does more jobs than it has slots, one after the other', async () => {
   await router.line('ready', { slots: 2 - ids.length + 2 });
 });
 
-it('repeats what fails, and kills what takes too long', async () => {
+it('retries failed jobs, and kills jobs that take too long', async () => {
   const { router, manager: made, request } = await scene({ retryDelayMs: 1 });
   request('m1', 'reply-requested,retry-count:2', 'fail');
   expect(await router.line('reply', { of: 'm1' })).toMatchObject({ result: '{"value": "no m1"}' });
@@ -65,7 +65,7 @@ it('repeats what fails, and kills what takes too long', async () => {
   expect(made.stats()).toMatchObject({ retries: 2, timeouts: 1 });
 });
 
-it('says KBAI and KBYE when it is told DISCONNECT, and nothing more', async () => {
+it('sends KBAI and KBYE when it gets DISCONNECT, and nothing more', async () => {
   const { router, manager: made } = await scene();
   const ended = new Promise((resolve) => made.on('ended', resolve));
   router.tell({ do: 'disconnect' });

@@ -1,4 +1,4 @@
-// Our scheduler and our client: behind our broker with peers in Python, and at a frontend in Python that holds them to every frame.
+// Our scheduler and our client: with our broker and peers in Python, and at a frontend in Python that checks every frame.
 import { EmqpClient } from '@proj/client';
 import { EmqpScheduler } from '@proj/scheduler';
 import type { SchedulerNote } from '@proj/scheduler';
@@ -12,7 +12,7 @@ import { jobBody, stage } from './stage.js';
 const { launch, keep } = testPeers();
 const theater = stage();
 
-/** Our scheduler, acknowledged, and what waits until it has told something so many times. */
+/** Our scheduler, acknowledged, and a function that waits until it has emitted a note this many times. */
 async function schedulerAt(endpoint: string) {
   const scheduler = keep(
     new EmqpScheduler({
@@ -47,7 +47,7 @@ async function frontend() {
   return { peer, endpoint: String((await peer.line('listening'))['endpoint']) };
 }
 
-it('runs what a client in Python schedules through our broker, so often as it says, at a worker in Python', async () => {
+it('runs what a client in Python schedules through our broker, as often as it says, at a worker in Python', async () => {
   const served = await theater.broker();
   const worker = await theater.worker(served, { queues: '[[10, "mail"]]' });
   const { scheduler, told } = await schedulerAt(served.at.frontend);
@@ -72,7 +72,7 @@ it('runs what a client in Python schedules through our broker, so often as it sa
   expect(scheduler.stats()).toMatchObject({ jobs: 0 });
 });
 
-it('has INFORM, heartbeats, runs and farewells as a frontend in Python wants them', async () => {
+it('sends INFORM, heartbeats, runs and goodbyes as a frontend in Python expects them', async () => {
   const { peer, endpoint } = await frontend();
   const { scheduler, told, ended } = await schedulerAt(endpoint);
   const say = (word: string, ...rest: readonly string[]) => {
@@ -98,7 +98,7 @@ it('has INFORM, heartbeats, runs and farewells as a frontend in Python wants the
   expect(peer.lines('inform')).toHaveLength(1);
 });
 
-it('has its farewells heard when it is closed', async () => {
+it('delivers its goodbyes when it is closed', async () => {
   const { peer, endpoint } = await frontend();
   const { scheduler } = await schedulerAt(endpoint);
   await scheduler.drain();

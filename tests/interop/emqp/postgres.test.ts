@@ -1,4 +1,4 @@
-// Guaranteed jobs in PostgreSQL: the suite of every store of records over a real server, what only a database can do to us, and killed brokers.
+// Guaranteed jobs in PostgreSQL: the suite of every record store with a real server, failures that only a database has, and killed brokers.
 import { postgresRecords } from '@proj/store';
 import { PostgresCluster } from '@proj/testkit/postgres';
 import { isProjError } from '@proj/transport';
@@ -74,7 +74,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
   };
   for (const { name, applies, run } of recordsCompliance(subject)) it.runIf(applies)(name, run);
 
-  it('go on over another connection when theirs is cut, and lose nothing', async () => {
+  it('reconnect when their connection is cut, and lose nothing', async () => {
     const url = await cluster.database();
     const store = await opened(url);
     const keys = Array.from({ length: 60 }, (_, n) => `key/${String(n).padStart(3, '0')}`);
@@ -86,7 +86,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
     expect(await keysIn(store)).toEqual(keys);
   });
 
-  it('refuse what a server that is away cannot take, and go on when it is back', async () => {
+  it('refuse what an unreachable server cannot store, and continue when it is back', async () => {
     const url = await cluster.database();
     const store = await opened(url);
     await store.commit(one('before'));
@@ -119,7 +119,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
     expect(said).toMatchObject({ code, message: expect.stringContaining(text) as string });
   });
 
-  it('say so at once when there is no such database, and when the table is of another version', async () => {
+  it('report at once that there is no such database, or that the table has another version', async () => {
     const url = await cluster.database();
     const absent = url.replace(/\/[^/?]+\?/, '/absent?');
     expect(await failure(storeOf(absent).open())).toMatchObject({ code: 'UNAVAILABLE' });
@@ -128,7 +128,7 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
     expect(await failure(storeOf(url).open())).toMatchObject({ code: 'CORRUPT' });
   });
 
-  it('are not kept where a flush is only promised', async () => {
+  it('are refused if a flush is only promised', async () => {
     const url = await cluster.database();
     await psql(url, (client) => client.query(`ALTER ROLE test SET synchronous_commit = off`));
     try {
@@ -148,6 +148,6 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
   });
 });
 
-it('a broker killed under load, with its store in PostgreSQL: no guaranteed job is refused, none is lost', async () => {
+it('a broker with its store in PostgreSQL, killed under load, refuses and loses no guaranteed job', async () => {
   await jobsThroughRestarts(theater, SHORT, await cluster.database());
 }, 180_000);

@@ -1,4 +1,4 @@
-// Publishers, a device and subscribers in Python with ours: who speaks and who listens is written twice, independently.
+// Publishers, a device and subscribers in Python with ours: two independent implementations.
 import { EmqpPubSub } from '@proj/broker';
 import { EmqpClient } from '@proj/client';
 import { expect, it } from 'vitest';
@@ -11,7 +11,7 @@ const { launch, keep } = testPeers();
 const FREE = 'tcp://127.0.0.1:*';
 const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 
-it('our device hands what a Python publisher sends to Python subscribers, binary topics and both shapes', async () => {
+it('our device forwards what a Python publisher sends to Python subscribers: binary topics, and both message forms', async () => {
   const device = keep(new EmqpPubSub({ transport, publish: FREE, subscribe: FREE }));
   const { publish, subscribe } = await device.start();
   const publisher = launch(pythonPeer('emqp', 'publisher', { connect: publish[0] }));
@@ -37,7 +37,7 @@ it('our device hands what a Python publisher sends to Python subscribers, binary
   expect(device.stats().dropped).toEqual({ 'topic-empty': 1 });
 });
 
-it('our client publishes and subscribes at a Python device, whose peers must have names in ASCII', async () => {
+it('our client publishes and subscribes at a Python device that requires peer names in ASCII', async () => {
   const device = launch(pythonPeer('emqp', 'device', {}));
   const { publish, subscribe } = await device.line('listening');
   const client = keep(

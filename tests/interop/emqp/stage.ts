@@ -10,16 +10,16 @@ import { transport } from '../../transport.js';
 
 const FREE = 'tcp://127.0.0.1:*';
 
-/** Heartbeats in all tests: some are seen in a test, and a machine busy with other things does not count as a dead peer. */
+/** Heartbeats in all tests: frequent enough to see some, and patient enough that a busy machine does not look dead. */
 const BEATS = { heartbeatIntervalMs: 100, expiryMs: 60_000, leaveGraceMs: 60_000 } as const;
 const BEAT_FLAGS = { 'heartbeat-ms': 100, liveness: 600 };
 
-/** A broker that runs. */
+/** A running broker. */
 export interface Served {
   readonly broker: EmqpBroker;
-  /** Resolves when the first peer has joined, be it while the broker starts. */
+  /** Resolves when the first peer has joined, even if that happens while the broker starts. */
   readonly joined: Promise<unknown>;
-  /** The first of each port. */
+  /** The first endpoint of each port. */
   readonly at: Readonly<Record<keyof EmqpBrokerEndpoints, string>>;
 }
 
@@ -30,11 +30,11 @@ export interface Asker {
   say(word: string, id: string, ...rest: readonly string[]): void;
   accepted(id: string): Promise<PeerLine>;
   result(id: string): Promise<PeerLine>;
-  /** Everything it has got about that job. */
+  /** Everything it has received about that job. */
   replies(id: string): readonly PeerLine[];
 }
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 export interface Stage {
   broker(options?: EmqpBrokerOptions): Promise<Served>;
   /** A Python worker or scheduler, registered; the slots of a worker follow. */
@@ -44,7 +44,7 @@ export interface Stage {
   admin(served: Served): Asker;
 }
 
-/** The next such event of a broker. Call it before what causes the event. */
+/** The next such event of a broker. Call it before causing the event. */
 export function brokerEvent<Name extends keyof EmqpBrokerEvents>(
   broker: EmqpBroker,
   name: Name,

@@ -1,4 +1,4 @@
-// 18/MDP and 7/MDP with peers written by somebody who had only the text: requests and replies, in every pairing of makers.
+// 18/MDP and 7/MDP with peers written only from the text: requests and replies, in every combination of makers.
 import { describe, expect, it } from 'vitest';
 import { BODIES, lengths } from '../test-peers.js';
 import type { Body, Maker } from '../test-peers.js';
@@ -13,7 +13,7 @@ const PAIRINGS = (
   ] satisfies [Maker, Maker, Maker][]
 ).flatMap(([client, broker, worker]) => VERSIONS.map((version) => ({ client, broker, worker, version })));
 
-/** Frames that a peer might take for its own. */
+/** Frames that a peer might mistake for its own. */
 const LOOK_ALIKE: Body = [Buffer.from('MDPC02'), Buffer.from([1]), Buffer.from('MDPW01'), Buffer.from([6])];
 
 const theater = stage();
@@ -33,7 +33,7 @@ describe.each(PAIRINGS)('MDP $version: $client client, $broker broker, $worker w
     }
   });
 
-  it('500 pipelined requests have 500 replies, each its own', async () => {
+  it('each of 500 pipelined requests gets its own reply', async () => {
     const endpoint = await theater.brokerBy(parts.broker, version);
     await theater.workerBy(parts.worker, version, endpoint, 'echo');
     const bodies = Array.from({ length: 500 }, (_, number) => [Buffer.from(`request ${number}`)]);

@@ -1,19 +1,19 @@
-// Routing ids that are not text, chosen by the peer, and the REQ socket that 7/MDP allows to clients.
+// Routing ids that are not text, chosen by the peer, and the REQ socket that 7/MDP allows for clients.
 import { describe, expect, it } from 'vitest';
 import { brokerEvent, stage, VERSIONS } from './stage.js';
 
 const theater = stage();
 const HELLO = [Buffer.from('hello')];
 
-/** Routing ids as hex. libzmq keeps ids that begin with a zero byte for itself. */
+/** Routing ids in hex. libzmq reserves ids that begin with a zero byte. */
 const IDS = [
-  ['that are no UTF-8 and have a zero byte', 'c328000aff'],
+  ['that are not UTF-8 and contain a zero byte', 'c328000aff'],
   ['of one byte', '01'],
   ['of 255 bytes', 'fe'.repeat(255)],
 ] as const;
 
 describe.each(VERSIONS)('MDP %s: routing ids', (version) => {
-  it.each(IDS)('ids %s work for client and worker, and are passed on as they are', async (_, identity) => {
+  it.each(IDS)('ids %s work for client and worker, and are forwarded unchanged', async (_, identity) => {
     const { endpoint } = await theater.broker();
     const worker = await theater.pythonWorker({
       connect: endpoint,
@@ -27,7 +27,7 @@ describe.each(VERSIONS)('MDP %s: routing ids', (version) => {
     expect((await answer).body.map(String)).toEqual(['hello']);
   });
 
-  it('ids that differ only in bytes that are no text are different clients', async () => {
+  it('ids that differ only in non-text bytes are different clients', async () => {
     const { broker, endpoint } = await theater.broker();
     const worker = await theater.pythonWorker({ connect: endpoint, version });
     await worker.line('heartbeat');
@@ -38,7 +38,7 @@ describe.each(VERSIONS)('MDP %s: routing ids', (version) => {
     expect(broker.stats().counters.replies).toBe(3);
   });
 
-  it('rule 16: a worker killed at work and started again under its id is a new worker', async () => {
+  it('rule 16: a worker killed at work and restarted with its id is a new worker', async () => {
     const { broker, endpoint } = await theater.broker();
     const identity = 'c328000aff';
     const first = await theater.pythonWorker({ connect: endpoint, version, identity, job: 'hold' });

@@ -1,4 +1,5 @@
-// Services inside our broker, asked by Python clients that cannot tell them from workers (rule 29 of docs/protocols/mdp.md).
+// Services inside our broker, called by Python clients that cannot tell them from workers (rule 29 of
+// docs/protocols/mdp.md).
 import type { MdpHandler } from '@proj/broker';
 import type { HandlerContext } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +7,7 @@ import { brokerEvent, stage, VERSIONS } from './stage.js';
 
 const theater = stage();
 
-/** A part for each frame, then their number. */
+/** A partial reply for each frame, then their number. */
 const parts: MdpHandler = async function* ({ body }) {
   for (const [number, frame] of body.entries()) yield [number.toString(), frame];
   return body.length.toString();
@@ -23,7 +24,7 @@ describe.each(VERSIONS)('MDP %s: a Python client and services inside our broker'
     }
   });
 
-  it('rule 29: partial replies come in order, in 0.1 all in one', async () => {
+  it('rule 29: partial replies come in order, in 0.1 all in one message', async () => {
     const { broker, endpoint } = await theater.broker();
     broker.serve('parts', parts);
     const answer = await theater.pythonClient({ connect: endpoint, version }).ask(
@@ -42,7 +43,7 @@ describe.each(VERSIONS)('MDP %s: a Python client and services inside our broker'
     else expect([partials, body]).toEqual([[], ['0', 'a', '1', 'b', '2']]);
   });
 
-  it('rule 29: 300 requests at once have their own replies, and mmi.service says 200', async () => {
+  it('rule 29: each of 300 requests at once gets its own reply, and mmi.service says 200', async () => {
     const { broker, endpoint } = await theater.broker();
     broker.serve('double', ({ body }) => String(Number(body[0]) * 2), { concurrency: 4 });
     const client = theater.pythonClient({ connect: endpoint, version });
@@ -53,7 +54,7 @@ describe.each(VERSIONS)('MDP %s: a Python client and services inside our broker'
     expect(broker.stats().counters).toMatchObject({ runs: 300, replies: 300, dispatches: 0 });
   });
 
-  it('rule 29: a client that is killed ends its handler', async () => {
+  it('rule 29: killing a client ends its handler', async () => {
     const { broker, endpoint } = await theater.broker();
     let begin: (context: HandlerContext) => void = () => undefined;
     const begun = new Promise<HandlerContext>((resolve) => {
@@ -74,7 +75,7 @@ describe.each(VERSIONS)('MDP %s: a Python client and services inside our broker'
     expect(broker.stats()).toMatchObject({ openRequests: 0, counters: { runs: 1, resends: 0 } });
   });
 
-  it('rule 29: a Python worker of the same name comes first, and its job goes inside when it is killed', async () => {
+  it("rule 29: a Python worker with the same name comes first, and its job goes to the broker's handler when it is killed", async () => {
     const { broker, endpoint } = await theater.broker();
     broker.serve('echo', ({ body }) => ['inside', ...body]);
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });

@@ -8,7 +8,7 @@ const theater = stage();
 const HELLO = [Buffer.from('hello')];
 
 describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
-  it('rules 11 to 13: beats reach the worker idle and busy, and keep it alive for as long as it works', async () => {
+  it('rules 11 to 13: heartbeats reach the worker idle and busy, and keep it alive as long as it works', async () => {
     const { broker, endpoint } = await theater.broker();
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });
     await worker.line('heartbeat', { busy: false }, 3);
@@ -19,7 +19,7 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(broker.stats().counters).toMatchObject({ workersLost: 0, resends: 0, dispatches: 1 });
   });
 
-  it('rule 13: a worker that is silent while it works keeps its job for longer than a life', async () => {
+  it('rule 13: a worker that is silent while it works keeps its job beyond the liveness limit', async () => {
     const { broker, endpoint } = await theater.broker();
     const witness = await theater.pythonWorker({ connect: endpoint, version, service: 'other' });
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'silent' });
@@ -31,7 +31,7 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(broker.stats().counters).toMatchObject({ workersLost: 0, resends: 0, disconnectsSent: 0 });
   });
 
-  it('rules 13 to 15: after muteExpiryMs the job goes to another worker, and the late reply earns a DISCONNECT', async () => {
+  it('rules 13 to 15: after muteExpiryMs the job goes to another worker, and a late reply is answered with DISCONNECT', async () => {
     const { broker, endpoint } = await theater.broker({ muteExpiryMs: LIFE_MS });
     const silent = await theater.pythonWorker({ connect: endpoint, version, job: 'silent' });
     const client = theater.pythonClient({ connect: endpoint, version });
@@ -49,7 +49,7 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(broker.stats().counters).toMatchObject({ replies: 1, resends: 1, workersReady: 3 });
   });
 
-  it('rule 13: a stopped worker is given up, and taken back when it runs again', async () => {
+  it('rule 13: a stopped worker is given up, and accepted again when it resumes', async () => {
     const { broker, endpoint } = await theater.broker();
     const worker = await theater.pythonWorker({ connect: endpoint, version });
     await worker.line('heartbeat');
@@ -61,7 +61,7 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     await back;
   });
 
-  it('rule 13: one that was heard to beat at work is given up over its job, too', async () => {
+  it('rule 13: a worker that has sent heartbeats while working is given up during its job, too', async () => {
     const { broker, endpoint } = await theater.broker();
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });
     const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);
@@ -85,8 +85,8 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect((await answer).body.map(String)).toEqual(['hello']);
   });
 
-  it('rule 10: a worker that says DISCONNECT is forgotten at once, and its job goes to another', async () => {
-    // No heartbeat may come upon the end of the connection before what was said last is read.
+  it('rule 10: a worker that sends DISCONNECT is forgotten at once, and its job goes to another', async () => {
+    // No heartbeat may find the connection closed before the last message is read.
     const heartbeatIntervalMs = 60_000;
     const { broker, endpoint } = await theater.broker({ heartbeatIntervalMs });
     const flags = { connect: endpoint, version, 'heartbeat-ms': heartbeatIntervalMs };
@@ -115,9 +115,9 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(worker.lines('disconnected')).toHaveLength(1);
   });
 
-  it('a restarted broker answers the beat of a worker that it does not know, and has it back', async () => {
+  it('a restarted broker answers the heartbeat of an unknown worker, which then returns', async () => {
     const first = await theater.broker({ endpoint: await ownEndpoint() });
-    // So patient that it never starts over by itself: only the broker's answer makes it.
+    // So patient that it never starts over by itself: only the broker's answer makes it do so.
     const worker = await theater.pythonWorker({ connect: first.endpoint, version, liveness: 6000 });
     await worker.line('heartbeat');
     await first.broker.close();
@@ -128,7 +128,7 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(second.broker.stats().counters).toMatchObject({ workersReady: 1 });
   });
 
-  it('rule 24: a draining broker waits for the running job, then says DISCONNECT', async () => {
+  it('rule 24: a draining broker waits for the running job, then sends DISCONNECT', async () => {
     const { broker, endpoint } = await theater.broker({ drainMs: 600_000 });
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });
     const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);

@@ -1,11 +1,11 @@
-// Our pool and workers that are not ours, which cannot tell it from a broker (section 7 of docs/protocols/mdp.md).
+// Our pool with foreign workers, which cannot tell it from a broker (section 7 of docs/protocols/mdp.md).
 import { describe, expect, it } from 'vitest';
 import { stage, VERSIONS } from './stage.js';
 
 const theater = stage();
 
 describe.each(VERSIONS)('MDP %s: our pool and Python workers', (version) => {
-  it('rules 1 and 2 of the pool: a Python worker answers it, parts first', async () => {
+  it('rules 1 and 2 of the pool: a Python worker answers it, partial replies first', async () => {
     const { pool, endpoint } = await theater.pool();
     await theater.pythonWorker({ connect: endpoint, version });
     const body = [Buffer.from('a\xff', 'latin1'), Buffer.alloc(0), Buffer.alloc(100_000, 'x')];
@@ -21,7 +21,7 @@ describe.each(VERSIONS)('MDP %s: our pool and Python workers', (version) => {
     ]);
   });
 
-  it('rule 2 of the pool: 500 requests at once have their own replies, of two Python workers and one of ours', async () => {
+  it('rule 2 of the pool: each of 500 requests at once gets its own reply, from two Python workers and one of ours', async () => {
     const { pool, endpoint } = await theater.pool();
     for (let i = 0; i < 2; i++) await theater.pythonWorker({ connect: endpoint, version });
     await theater.worker({ endpoints: [endpoint], version: version === '0.1' ? '0.2' : '0.1' });

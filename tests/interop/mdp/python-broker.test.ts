@@ -1,4 +1,4 @@
-// Our worker and client at a broker that is not ours: heartbeats, DISCONNECT, restart (sections 5 and 6 of docs/protocols/mdp.md).
+// Our worker and client at a foreign broker: heartbeats, DISCONNECT, restart (sections 5 and 6 of docs/protocols/mdp.md).
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { HeldHandler, LONGER_THAN_LIFE } from '../test-peers.js';
@@ -8,7 +8,7 @@ const theater = stage();
 const HELLO = [Buffer.from('hello')];
 
 describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
-  it('rule 2: the worker beats while its handler runs, for longer than its liveness', async () => {
+  it('rule 2: the worker sends heartbeats while its handler runs, beyond its liveness limit', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
     const held = new HeldHandler();
     await theater.worker({ endpoints: [endpoint], version, handler: held.handler });
@@ -19,7 +19,7 @@ describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
     expect(broker.lines('expired')).toEqual([]);
   });
 
-  it('rule 4: on DISCONNECT it comes back at once, on a new socket', async () => {
+  it('rule 4: after DISCONNECT it returns at once, on a new socket', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
     const worker = await theater.worker({ endpoints: [endpoint], version });
     const { id } = await broker.line('worker');
@@ -31,7 +31,7 @@ describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
     expect(String(reply)).toBe('hello');
   });
 
-  it('rule 3: when the broker falls silent the worker leaves, and registers anew when it speaks again', async () => {
+  it('rule 3: when the broker falls silent the worker leaves, and registers again when the broker speaks', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
     const worker = await theater.worker({ endpoints: [endpoint], version });
     await broker.line('heartbeat');
@@ -40,13 +40,13 @@ describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
     expect(await lost).toMatchObject({ reason: 'silent' });
     broker.tell({ do: 'speak' });
     await broker.line('worker', {}, 2);
-    // Until then it would give requests to the connection that was left.
+    // Until then it would send requests to the old connection.
     await broker.line('expired');
     const client = theater.client({ endpoints: [endpoint], version, timeoutMs: 500, tries: 100 });
     expect(String(await client.request('echo', HELLO))).toBe('hello');
   });
 
-  it('rule 10: a draining worker finishes its job, replies, says DISCONNECT', async () => {
+  it('rule 10: a draining worker finishes its job, replies, and sends DISCONNECT', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
     const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [endpoint], version, handler: held.handler, drainMs: 600_000 });
@@ -59,7 +59,7 @@ describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
     await broker.line('goodbye');
   });
 
-  it('rules 3 and 8: worker and client outlive a killed broker', async () => {
+  it('rules 3 and 8: worker and client survive a broker kill', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version, bind: await ownEndpoint() });
     const worker = await theater.worker({ endpoints: [endpoint], version });
     const client = theater.client({ endpoints: [endpoint], version, timeoutMs: 500, tries: 100 });

@@ -1,4 +1,4 @@
-/** Majordomo with players of two makers, ours and the Python peers: a test says who plays which part. */
+/** Majordomo with peers of two makers, ours and the Python peers: a test chooses the maker of each. */
 import { MdpBroker, MdpPool } from '@proj/broker/mdp';
 import type { MdpBrokerOptions, MdpPoolOptions, MdpBrokerEvents } from '@proj/broker/mdp';
 import { MdpClient } from '@proj/client';
@@ -12,7 +12,7 @@ import type { Body, Flags, Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-/** Protocol versions, as `--version` of the peers and option `version` of the facades have them. */
+/** Protocol versions, as in `--version` of the peers and the option `version` of the facades. */
 export const VERSIONS = ['0.2', '0.1'] as const;
 
 /** One of {@link VERSIONS}. */
@@ -27,14 +27,14 @@ export interface Answer {
 /** A client of either maker. */
 export interface Asker {
   ask(service: string, body: Body): Promise<Answer>;
-  /** Asks everything without waiting for a reply in between. Replies in the order of the requests. */
+  /** Sends everything without waiting for replies in between. Replies are in the order of the requests. */
   askAll(service: string, bodies: readonly Body[]): Promise<Buffer[][]>;
 }
 
 type WorkerOptions = Partial<MdpWorkerOptions> & { readonly endpoints: readonly string[] };
 type Connected = Flags & { readonly connect: string };
 
-/** Starts players that end with their test. */
+/** Starts peers that end with their test. */
 export interface Stage {
   /** Our broker, and where it listens. */
   broker(options?: MdpBrokerOptions): Promise<{ readonly broker: MdpBroker; readonly endpoint: string }>;
@@ -54,7 +54,7 @@ export interface Stage {
   clientBy(maker: Maker, version: Version, endpoint: string): Asker;
 }
 
-/** The next such event of a broker. Call it before what causes the event. */
+/** The next such event of a broker. Call it before causing the event. */
 export function brokerEvent<Name extends keyof MdpBrokerEvents>(
   broker: MdpBroker,
   name: Name,
@@ -62,7 +62,7 @@ export function brokerEvent<Name extends keyof MdpBrokerEvents>(
   return nextEvent<MdpBrokerEvents, Name>(broker, name);
 }
 
-/** The next such event of a worker. Call it before what causes the event. */
+/** The next such event of a worker. Call it before causing the event. */
 export function workerEvent<Name extends keyof MdpWorkerEvents>(
   worker: MdpWorker,
   name: Name,

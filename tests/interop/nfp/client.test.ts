@@ -1,4 +1,4 @@
-// Our client at a broker and workers in Python, and at our broker with those workers: bodies as NORFAB writes them.
+// Our client with a broker and workers in Python, and with our broker and those workers: bodies as NORFAB writes them.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ const MAKES: Make[] = [
   { broker: 'ours', dialect: 'legacy', form: 'ascii' },
 ];
 
-/** Everything waits for as long as it takes: the limit of the test ends what hangs. */
+/** Everything waits as long as needed: the limit of the test ends what hangs. */
 const PATIENT: NfpClientOptions = {
   timeoutMs: PATIENCE_MS,
   askTimeoutMs: PATIENCE_MS,
@@ -87,7 +87,7 @@ function folder(): string {
 }
 
 describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
-  it('jobs are posted, told of, fetched by their client and by another, and deleted', async () => {
+  it('jobs are posted, reported, fetched by their client and by another, and deleted', async () => {
     const endpoint = await startBroker(make);
     for (const name of ['w1', 'w2']) await startWorker(endpoint, name, make);
     const client = startClient(endpoint, make);
@@ -105,7 +105,7 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
     expect(Object.values(failed)).toMatchObject([{ failed: true, errors: ['no luck'] }]);
   });
 
-  it('100 jobs in flight have each their own result', async () => {
+  it('each of 100 jobs in flight gets its own result', async () => {
     const endpoint = await startBroker(make);
     for (const name of ['w1', 'w2']) await startWorker(endpoint, name, make);
     const client = startClient(endpoint, make);
@@ -117,7 +117,7 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
     expect(client.stats()).toMatchObject({ jobs: 0, posts: 100, results: 100, reposts: 0 });
   });
 
-  it('a worker streams, and waits for input, and gets it', async () => {
+  it('a worker streams, asks for input, and gets it', async () => {
     const endpoint = await startBroker(make);
     await startWorker(endpoint, 'w1', make);
     const client = startClient(endpoint, make, { onInput: ({ question }) => `${question} yes` });
@@ -127,7 +127,7 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
     expect(nfpResultsOrThrow(await client.run('sample', 'ask'))).toEqual({ w1: 'continue? yes' });
   });
 
-  it('a file of a worker comes by STREAM and PUT', async () => {
+  it('a file of a worker arrives by STREAM and PUT', async () => {
     const endpoint = await startBroker(make);
     await startWorker(endpoint, 'fs-1', make, { service: 'filesharing', 'file-bytes': FILE_BYTES });
     const to = folder();
@@ -136,20 +136,20 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
     expect(readFileSync(path).equals(FILE)).toBe(true);
   });
 
-  it('the broker says what it knows, and a service without workers is refused', async () => {
+  it('the broker reports what it knows, and refuses a service without workers', async () => {
     const endpoint = await startBroker(make);
     await startWorker(endpoint, 'w1', make);
     const client = startClient(endpoint, make);
     expect(await client.showWorkers()).toMatchObject([{ name: 'w1', service: 'sample', status: 'alive' }]);
     expect(await client.showBroker()).toMatchObject({ status: 'active', 'workers count': 1 });
     await expect(client.run('nobody', 'echo')).rejects.toMatchObject({ code: 'REJECTED' });
-    // An answer to MMI comes twice; by now all have come.
+    // An answer to MMI comes twice; by now all have arrived.
     expect(client.stats().lateAnswers).toBe(make.dialect === 'legacy' ? 0 : 2);
   });
 });
 
 describe.each(MAKES.filter(({ broker }) => broker === 'python'))('broker python, $dialect, $form', (make) => {
-  it('inventory and files come from the broker, compared with their hash', async () => {
+  it('inventory and files come from the broker, and their hashes match', async () => {
     const endpoint = await startBroker(make);
     const client = startClient(endpoint, make);
     expect(await client.inventory('w1')).toEqual({ service: 'sample', hosts: { h1: { hostname: '192.0.2.1' } } });
@@ -163,7 +163,7 @@ describe.each(MAKES.filter(({ broker }) => broker === 'python'))('broker python,
   });
 });
 
-it('OPEN is answered by a broker in Python before anything else is said', async () => {
+it('a broker in Python gets OPEN and answers it before anything else', async () => {
   const make = { broker: 'python', dialect: 'current', form: 'ascii' } as const;
   const client = startClient(await startBroker(make), make, { sendOpen: true, openTimeoutMs: PATIENCE_MS });
   expect(await client.showBroker()).toMatchObject({ status: 'active' });

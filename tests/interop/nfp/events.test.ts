@@ -1,4 +1,4 @@
-// What our broker publishes of a Python worker's events, as Python subscribers hear it.
+// The events of a Python worker that our broker publishes, as received by Python subscribers.
 import { expect, it } from 'vitest';
 import { testPeers } from '../test-peers.js';
 import { heard, known, messages, pythonSubscriber } from '../pubsub.js';
@@ -7,7 +7,7 @@ import { stage } from './stage.js';
 const theater = stage();
 const { launch } = testPeers();
 
-it('events reach who subscribed to their service, or to one job, besides the client that posted it', async () => {
+it('events reach subscribers of their service or of one job, besides the client that posted it', async () => {
   const { broker, endpoint } = await theater.broker({ publish: 'tcp://127.0.0.1:*' });
   const [events = ''] = broker.publishEndpoints;
   await theater.worker({ connect: endpoint, name: 'w1' });

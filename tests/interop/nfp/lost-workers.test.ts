@@ -1,4 +1,4 @@
-// Rule 13 with peers that somebody else wrote: clients and workers in Python at a broker of its own process. Workers are killed, and connections cut, while they have jobs; outcomes are counted.
+// Rule 13 with foreign peers: clients and workers in Python, and a broker in a separate process. Workers are killed, and connections cut, while they have jobs; outcomes are counted.
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const RETURN_MS = 500;
 
 const theater = stage();
 
-/** A broker that has settled. Silence decides nothing here: a killed process ends its connection. */
+/** A broker whose settling time is over. Silence decides nothing here: a killed process closes its connection. */
 async function broker(flags: Flags = {}): Promise<string> {
   const endpoint = await ownEndpoint();
   const terms = { 'nfp-settle-ms': 0, 'heartbeat-ms': 500, liveness: 20 };
@@ -23,14 +23,14 @@ async function broker(flags: Flags = {}): Promise<string> {
   return endpoint;
 }
 
-/** A worker that has said READY. */
+/** A worker that has sent READY. */
 async function worker(connect: string, name: string, store?: string): Promise<PeerProcess> {
   const peer = theater.launch(pythonPeer('nfp', 'stayer', { connect, name, store }));
   await peer.line('ready');
   return peer;
 }
 
-/** A client, and all that it hears. */
+/** A client, and everything that it receives. */
 class Client {
   readonly #peer: PeerProcess;
 
@@ -42,7 +42,7 @@ class Client {
     this.#peer.tell({ do: command, service: 'sample', target, uuid, body: '{}' });
   }
 
-  /** Asks until the broker lists so many workers. */
+  /** Asks until the broker lists this many workers. */
   async sees(count: number): Promise<void> {
     for (let turn = 0; ; turn++) {
       const uuid = `m${turn}`;
@@ -59,7 +59,7 @@ class Client {
     }
   }
 
-  /** Jobs that somebody has accepted, by who that is. */
+  /** Jobs that workers have accepted, by worker. */
   async post(target: string, count = JOBS, workers = 1): Promise<Map<string, string>> {
     const uuids = Array.from({ length: count }, (_, i) => `job-${i}`);
     for (const uuid of uuids) this.say('POST', uuid, target);
@@ -71,7 +71,7 @@ class Client {
     return accepted;
   }
 
-  /** The news of the broker about a job, the `count` first, as `status of worker`. */
+  /** The broker's events about a job, the first `count`, as `status of worker`. */
   async news(uuid: string, count: number): Promise<string[]> {
     const isFate = ({ status }: Said): boolean => /^(worker-lost|worker-back|redispatched)$/.test(status);
     for (let nth = 1; ; nth++) {
@@ -81,7 +81,7 @@ class Client {
     }
   }
 
-  /** The first that is answered to a GET, which may get lost on its way from there: status, and who says it. */
+  /** The first answer to a GET, which may be lost on its way: status, and its sender. */
   async ask(uuid: string): Promise<string> {
     const response = { uuid, command: 'RESPONSE' };
     const before = this.#peer.lines('answer', response).length;
@@ -94,7 +94,7 @@ class Client {
     return this.#peer.line('answer', { uuid, status }, nth);
   }
 
-  /** Asks until nobody is at it any more; who has which result. */
+  /** Asks until no worker is still running it; returns which worker has which result. */
   async results(uuid: string, target: string, count: number): Promise<string[]> {
     for (;;) {
       const before = this.#peer.lines('answer', { uuid, status: '200', command: 'RESPONSE' }).length;
@@ -106,12 +106,12 @@ class Client {
       later.catch(() => undefined);
       await Promise.race([last, later]);
       const said = this.#peer.lines('answer', { uuid, status: '200', command: 'RESPONSE' }).slice(before);
-      // A GET from before may be answered with it as well.
+      // An earlier GET may be answered with it as well.
       if (said.length >= count) return [...new Set(said.map((line) => String(saidIn(line).result)))].sort();
     }
   }
 
-  /** How often each status was heard about a job. */
+  /** How often each status was received for a job. */
   statuses(uuid: string): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { status, command } of this.#peer.lines('answer', { uuid }))
@@ -139,7 +139,7 @@ function heldBy(name: string, jobs: ReadonlyMap<string, string>): string[] {
 }
 
 describe('a killed worker in Python', PATIENCE, () => {
-  it('that does not return: another one does what was for any, once, and its client hears of it', async () => {
+  it('that does not return: another one does its job for any, once, and its client is notified', async () => {
     const endpoint = await broker({ 'nfp-return-ms': RETURN_MS });
     const [first, second] = [await worker(endpoint, 'w1'), await worker(endpoint, 'w2')];
     const client = new Client(endpoint);
@@ -162,7 +162,7 @@ describe('a killed worker in Python', PATIENCE, () => {
   });
 
   it.each(['all', '["w1","w2"]'])(
-    'that had a job for %s: its client is told at once, and 408 in its place',
+    'that had a job for %s: its client is notified at once, and gets 408 in its place',
     async (target) => {
       const endpoint = await broker({ 'nfp-return-ms': RETURN_MS });
       const [first, second] = [await worker(endpoint, 'w1'), await worker(endpoint, 'w2')];
@@ -183,7 +183,7 @@ describe('a killed worker in Python', PATIENCE, () => {
     },
   );
 
-  it('that returns in time under its name goes on with its jobs, which nobody else gets', async () => {
+  it('that returns in time under its name continues its jobs, which no other worker gets', async () => {
     const endpoint = await broker({ 'nfp-return-ms': 60_000 });
     const store = await theater.folder();
     const [first, second] = [await worker(endpoint, 'w1', store), await worker(endpoint, 'w2')];
@@ -205,7 +205,7 @@ describe('a killed worker in Python', PATIENCE, () => {
     }
   });
 
-  it('that returns without its store knows its jobs no more: those for any go to another one', async () => {
+  it('that returns without its store no longer knows its jobs: those for any go to another one', async () => {
     const endpoint = await broker({ 'nfp-return-ms': 60_000 });
     const [first, second] = [await worker(endpoint, 'w1'), await worker(endpoint, 'w2')];
     const client = new Client(endpoint);
@@ -230,8 +230,8 @@ describe('a killed worker in Python', PATIENCE, () => {
   });
 });
 
-describe('a connection of a worker in Python that is cut and back at once', PATIENCE, () => {
-  it('costs no job, and no GET meanwhile is answered with 400 or 404', async () => {
+describe('a connection of a worker in Python that is cut and reconnects at once', PATIENCE, () => {
+  it('costs no job, and no GET meanwhile gets 400 or 404', async () => {
     const endpoint = await broker();
     const relay = theater.keep(await CuttingRelay.to(endpoint));
     const only = await worker(relay.endpoint, 'w1');

@@ -1,4 +1,4 @@
-// Our broker between a client and workers in Python, which hold it to every frame.
+// Our broker between a client and workers in Python, which check every frame.
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { brokerEvent, stage } from './stage.js';
@@ -13,7 +13,7 @@ const MAKES = [
 ] as const;
 
 describe.each(MAKES)('$dialect, client $client, worker $worker', ({ dialect, client, worker, accept }) => {
-  it('a job goes to all workers of its service, is accepted, reported on, fetched and deleted', async () => {
+  it('a job goes to all workers of its service, is accepted, reported, fetched and deleted', async () => {
     const { endpoint } = await theater.broker({ dialect });
     for (const name of ['w1', 'w2']) await theater.worker({ connect: endpoint, name, form: worker, dialect, accept });
     const asker = theater.client({ connect: endpoint, form: client, dialect });
@@ -34,7 +34,7 @@ describe.each(MAKES)('$dialect, client $client, worker $worker', ({ dialect, cli
     await asker.answer('u1', isText ? '400' : '404');
   });
 
-  it('who calls by MMI is answered twice in the current dialect, and everybody knows the workers', async () => {
+  it('MMI callers get two answers in the current dialect, and all workers are listed', async () => {
     const { endpoint } = await theater.broker({ dialect });
     await theater.worker({ connect: endpoint, name: 'w1', form: worker, dialect });
     const asker = theater.client({ connect: endpoint, form: client, dialect });
@@ -43,7 +43,7 @@ describe.each(MAKES)('$dialect, client $client, worker $worker', ({ dialect, cli
     asker.tell({ do: 'GET', uuid: 'm2', ...call });
     const { body } = await asker.peer.line('answer', { uuid: 'm2', command: 'RESPONSE', status: '200' });
     expect(JSON.parse(String(body))).toMatchObject([{ name: 'w1', service: 'sample', status: 'alive' }]);
-    // What is left to come about m1 would have come before.
+    // Anything else about m1 would have arrived before.
     const answers = asker.peer.lines('answer', { uuid: 'm1' }).map(({ command }) => command);
     expect(answers).toEqual(dialect === 'current' ? ['RESPONSE', 'MMI'] : ['RESPONSE']);
   });
@@ -62,7 +62,7 @@ describe.each(MAKES)('$dialect, client $client, worker $worker', ({ dialect, cli
 });
 
 describe('targets', () => {
-  it('are all, any in turn, a name, an array, and a list with commas', async () => {
+  it('are all, any in turn, a name, an array, and a comma-separated list', async () => {
     const { endpoint } = await theater.broker();
     for (const name of ['w1', 'w2', 'w3']) await theater.worker({ connect: endpoint, name });
     await theater.worker({ connect: endpoint, name: 'x1', service: 'other' });
@@ -86,7 +86,7 @@ describe('targets', () => {
 });
 
 describe('a conversation', () => {
-  it('STREAM reaches the client, PUT the worker, and PUT has no answer', async () => {
+  it('STREAM reaches the client, PUT the worker, and PUT is not answered', async () => {
     const { endpoint } = await theater.broker();
     const worker = await theater.worker({ connect: endpoint, name: 'w1' });
     const asker = theater.client({ connect: endpoint, name: 'c1' });
@@ -113,7 +113,7 @@ describe('a conversation', () => {
     await other.peer.line('answer', { uuid: 'u1', status: '200', body: 'work' });
   });
 
-  it('a worker that answers as the tables say is understood', async () => {
+  it('a worker that answers as in the tables is understood', async () => {
     const { endpoint } = await theater.broker();
     await theater.worker({ connect: endpoint, name: 'w1', shape: 'table' });
     const poster = theater.client({ connect: endpoint, name: 'c1' });
@@ -124,7 +124,7 @@ describe('a conversation', () => {
     await other.peer.line('answer', { uuid: 'u1', status: '200', body: 'work' });
   });
 
-  it('OPEN is answered with what holds, to a worker its wishes, to a client our own', async () => {
+  it('OPEN is answered with the effective settings: a worker gets its wishes, a client ours', async () => {
     const { endpoint } = await theater.broker();
     const worker = await theater.worker({ connect: endpoint, name: 'w1', open: 'yes', 'keepalive-ms': 300 });
     const { body } = await worker.line('opened');
@@ -149,7 +149,7 @@ describe('a conversation', () => {
 });
 
 describe('losses', () => {
-  it('rule 13: a job for any worker whose worker is killed before it accepts goes to another', async () => {
+  it('rule 13: a job for any goes to another worker if its worker is killed before it accepts', async () => {
     const { endpoint } = await theater.broker();
     const first = await theater.worker({ connect: endpoint, name: 'w1' });
     const second = await theater.worker({ connect: endpoint, name: 'w2' });
@@ -162,7 +162,7 @@ describe('losses', () => {
     expect(JSON.parse(String(body))).toMatchObject({ workers: ['w2'] });
   });
 
-  it('rule 8: a restarted broker has its workers back, and their results', async () => {
+  it('rule 8: a restarted broker gets its workers back, with their results', async () => {
     const first = await theater.broker({ endpoint: await ownEndpoint() });
     const worker = await theater.worker({ connect: first.endpoint, name: 'w1' });
     const asker = theater.client({ connect: first.endpoint });
@@ -177,7 +177,7 @@ describe('losses', () => {
     await later.peer.line('answer', { uuid: 'u1', status: '200', body: 'work' });
   });
 
-  it('rule 5: a stopped worker is given up, and told to come back when it runs again', async () => {
+  it('rule 5: a stopped worker is given up, and told to return when it resumes', async () => {
     const { broker, endpoint } = await theater.broker();
     const worker = await theater.worker({ connect: endpoint, name: 'w1' });
     await worker.line('keepalive');
@@ -189,8 +189,8 @@ describe('losses', () => {
     await back;
   });
 
-  it('rule 7: a worker that says DISCONNECT is forgotten at once', async () => {
-    // No KEEPALIVE may come upon the end of the connection before what was said last is read.
+  it('rule 7: a worker that sends DISCONNECT is forgotten at once', async () => {
+    // No KEEPALIVE may find the connection closed before the last message is read.
     const keepaliveIntervalMs = 60_000;
     const { broker, endpoint } = await theater.broker({ keepaliveIntervalMs });
     const worker = await theater.worker({ connect: endpoint, name: 'w1', 'keepalive-ms': keepaliveIntervalMs });
@@ -209,7 +209,7 @@ describe('losses', () => {
     expect(await back).toMatchObject({ service: 'sample' });
   });
 
-  it('rule 14: a draining broker says DISCONNECT', async () => {
+  it('rule 14: a draining broker sends DISCONNECT', async () => {
     const { broker, endpoint } = await theater.broker({ lingerMs: 60_000 });
     const worker = await theater.worker({ connect: endpoint, name: 'w1' });
     await broker.drain();

@@ -1,4 +1,5 @@
-// Our worker for a client in Python, at a broker in Python and at ours, in both dialects and both forms of command.
+// Our worker for a client in Python, with a broker in Python and with ours, in both dialects and both forms of
+// commands.
 import { NfpBroker } from '@proj/broker';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { NfpWorker } from '@proj/worker';
@@ -12,7 +13,7 @@ import { transport } from '../../transport.js';
 const { launch, keep } = testPeers();
 const registrations = new Registrations();
 
-/** Keepalives: some are seen in a test, and a machine busy with other things does not count as a dead peer. */
+/** Keepalives: frequent enough to see some, and patient enough that a busy machine does not look dead. */
 const KEEPALIVES = { keepaliveIntervalMs: 500, keepaliveMultiplier: 20 } as const;
 
 interface Make {
@@ -65,7 +66,7 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
   return endpoint;
 }
 
-/** A broker, our worker, registered, and what makes clients. */
+/** A broker, our worker, registered, and a function that creates clients. */
 async function stage(make: Make) {
   const { dialect, form: commandForm } = make;
   const endpoint = await startBroker(make);
@@ -96,12 +97,12 @@ class Asker {
     this.#peer.tell({ do: command, service: 'sample', target: 'all', uuid, body: JSON.stringify(body) });
   }
 
-  /** The body of the `nth` answer of the worker with that status. The broker's own answer of that status counts as well. */
+  /** The body of the `nth` answer of the worker with that status. The broker's own answers with that status also count. */
   async answer(uuid: string, status: string, nth = 1): Promise<unknown> {
     return bodyOf(await this.#peer.line('answer', { command: 'RESPONSE', uuid, status }, nth));
   }
 
-  /** The first so many events of a job. */
+  /** The first events of a job, this many. */
   async events(uuid: string, count: number): Promise<unknown[]> {
     await this.#peer.line('answer', { command: 'EVENT', uuid }, count);
     return this.#peer.lines('answer', { command: 'EVENT', uuid }).map(bodyOf);
@@ -121,10 +122,13 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
   /** Our broker answers clients in one-byte form in the words of the text, and GET and DELETE once (rule 24). */
   const isText = make.broker === 'ours' && make.form === 'byte';
   const has201 = isCurrent && !isText;
-  /** Status of an acceptance. In dialect legacy, and in the text, the broker's own answer, which comes first, has the same. */
+  /**
+   * Status of an acceptance. In dialect legacy, and in the text, the broker's own answer, which comes first, has the same
+   * status.
+   */
   const accepted = (asker: Asker, uuid: string) => asker.answer(uuid, has201 ? '201' : '202', has201 ? 1 : 2);
 
-  it('a job is accepted, reported on, fetched by another client, and deleted', async () => {
+  it('a job is accepted, reported, fetched by another client, and deleted', async () => {
     const { client } = await stage(make);
     const poster = client('c1');
     poster.tell('POST', 'u1', { task: 'add', kwargs: {}, args: [2, 3] });
@@ -199,7 +203,7 @@ describe.each(MAKES)('broker $broker, $dialect, $form', (make) => {
     expect(await asker.answer('u2', '200')).toMatchObject({ w1: { result: 'yes' } });
   });
 
-  it('of 100 jobs in flight each has its own result', async () => {
+  it('each of 100 jobs in flight gets its own result', async () => {
     const { worker, client } = await stage(make);
     const asker = client('c1');
     const uuids = Array.from({ length: 100 }, (_, n) => `job-${n}`);

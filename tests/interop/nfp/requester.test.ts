@@ -39,7 +39,7 @@ class Requester {
 
 const bodyOf = ({ body }: PeerLine): unknown => JSON.parse(String(body));
 
-/** Two workers of ours, which tell events of each job, and their broker. */
+/** Two of our workers, which report events of each job, and their broker. */
 async function ours(): Promise<string> {
   const { broker, endpoint } = await theater.broker();
   const tasks = {
@@ -75,7 +75,7 @@ describe('rule 24: a client with a REQ socket', () => {
   it.each([
     ['all', 2],
     ['any', 1],
-  ] as const)('has 50 jobs for %s done by our workers, who talk meanwhile', async (target, count) => {
+  ] as const)('gets 50 jobs for %s done by our workers, which send events meanwhile', async (target, count) => {
     const client = new Requester(await ours());
     for (let job = 0; job < 50; job++) {
       const uuid = `job-${target}-${job}`;
@@ -90,7 +90,7 @@ describe('rule 24: a client with a REQ socket', () => {
     }
   });
 
-  it('is told in the words of the text that a job runs, was cancelled, and that nobody knows one', async () => {
+  it('learns in the words of the text that a job runs, was cancelled, or is unknown', async () => {
     const client = new Requester(await ours());
     await client.ask('POST', 'h1', { body: '{"task":"hold"}' });
     expect(await client.ask('GET', 'h1')).toMatchObject({ status: '300' });
@@ -100,7 +100,7 @@ describe('rule 24: a client with a REQ socket', () => {
     expect(await client.ask('GET', 'h1', { service: 'nobody' })).toMatchObject({ status: '400', service: 'nobody' });
   });
 
-  it.each(['EVENT', 'RESPONSE'])('is answered in its form, with its target, when it sends %s', async (verb) => {
+  it.each(['EVENT', 'RESPONSE'])('gets an answer in its own form, with its target, if it sends %s', async (verb) => {
     const { endpoint } = await theater.broker();
     const client = new Requester(endpoint);
     const answer = await client.ask(verb, 'u1', { target: 'w1,w2' });
@@ -108,7 +108,7 @@ describe('rule 24: a client with a REQ socket', () => {
     expect(bodyOf(answer)).toMatchObject({ target: 'w1,w2', uuid: 'u1', status: 'FAILED' });
   });
 
-  it('is told what workers of both forms say, one of them dead', async () => {
+  it('gets the answers of workers of both forms, one of them dead', async () => {
     const { broker, endpoint } = await theater.broker({ keepaliveMultiplier: 2, returnMs: 500 });
     const players = [
       await theater.worker({ connect: endpoint, name: 'w1', form: 'ascii' }),
@@ -122,7 +122,7 @@ describe('rule 24: a client with a REQ socket', () => {
     const lost = new Promise((resolve) => broker.on('worker-lost', resolve));
     players[1]?.kill('SIGKILL');
     await lost;
-    // Until the time to come back is over it may still answer.
+    // Until its time to return is over, it may still answer.
     expect(await client.result('u1', 'all')).toMatchObject({ status: '200', body: 'work' });
   });
 });

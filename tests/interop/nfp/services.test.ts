@@ -1,4 +1,4 @@
-// The services of our broker, asked by a client in Python: inventory, files, management.
+// The services of our broker, called by a client in Python: inventory, files, management.
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,14 +36,14 @@ async function folder(): Promise<string> {
 
 type Asker = ReturnType<typeof theater.client>;
 
-/** Asks by GET; status and body of the answer. */
+/** Asks by GET; returns status and body of the answer. */
 async function ask(asker: Asker, uuid: string, service: string, task: string, kwargs: object = {}) {
   asker.tell({ do: 'GET', uuid, service, body: JSON.stringify({ task, kwargs, args: [] }) });
   const { status, body } = await asker.peer.line('answer', { uuid, command: 'RESPONSE', service });
   return [status, body];
 }
 
-it('rule 21: a client that asks for ten chunks at once, under one uuid, can write what comes one behind the other', async () => {
+it('rule 21: a client that requests ten chunks at once, under one uuid, can write them in the order of arrival', async () => {
   const files = await folder();
   const chunk = 250_000;
   const content = Buffer.from(Array.from({ length: 10 * chunk }, (_, i) => 0x61 + ((i * i + (i >> 8)) % 26)));
@@ -102,7 +102,7 @@ describe.each(['current', 'legacy'] as const)('dialect %s', (dialect) => {
   });
 });
 
-it('rule 21: nothing outside of the folder is told, whatever the url', async () => {
+it('rule 21: nothing outside the folder is disclosed, whatever the URL', async () => {
   const files = await folder();
   const { broker, endpoint } = await theater.broker({ files });
   const asker = theater.client({ connect: endpoint });
@@ -131,7 +131,7 @@ it('rule 21: nothing outside of the folder is told, whatever the url', async () 
   ]);
 });
 
-it('rule 17: the broker shows itself, its workers, clients, services, versions and the outline of its inventory', async () => {
+it('rule 17: the broker reports about itself, its workers, clients, services, versions and the outline of its inventory', async () => {
   const { endpoint } = await theater.broker({ inventory: INVENTORY, files: await folder() });
   await theater.worker({ connect: endpoint, name: 'w1' });
   const asker = theater.client({ connect: endpoint, name: 'c1' });
@@ -159,7 +159,7 @@ it('rule 17: the broker shows itself, its workers, clients, services, versions a
   });
 });
 
-it('rule 18: management is refused at the endpoint for all, and obeyed at its own', async () => {
+it('rule 18: management is refused at the public endpoint, and obeyed at its own', async () => {
   const { broker, endpoint } = await theater.broker({ managementEndpoint: 'tcp://127.0.0.1:*', lingerMs: 60_000 });
   const [management = ''] = broker.managementEndpoints;
   const worker = await theater.worker({ connect: endpoint, name: 'w1' });

@@ -8,7 +8,7 @@ import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-/** Keepalives in all tests: some are seen in a test, and a machine busy with other things does not count as a dead peer. */
+/** Keepalives in all tests: frequent enough to see some, and patient enough that a busy machine does not look dead. */
 const KEEPALIVES = { keepaliveIntervalMs: 500, keepaliveMultiplier: 20 } as const;
 
 const KEEPALIVE_FLAGS = {
@@ -33,9 +33,9 @@ interface Asker {
   answer(uuid: string, status: string, nth?: number): Promise<PeerLine>;
 }
 
-/** Starts players that end with their test. */
+/** Starts processes that end with their test. */
 interface Stage {
-  /** `ready` resolves when the first worker has registered, be it while the broker starts. */
+  /** `ready` resolves when the first worker has registered, even if that happens while the broker starts. */
   broker(
     options?: NfpBrokerOptions,
   ): Promise<{ readonly broker: NfpBroker; readonly endpoint: string; readonly ready: Promise<unknown> }>;
@@ -44,7 +44,7 @@ interface Stage {
   client(flags: Flags & { readonly connect: string }): Asker;
 }
 
-/** The next such event of a broker. Call it before what causes the event. */
+/** The next such event of a broker. Call it before causing the event. */
 export function brokerEvent<Name extends keyof NfpBrokerEvents>(
   broker: NfpBroker,
   name: Name,

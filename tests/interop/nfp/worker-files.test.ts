@@ -1,4 +1,5 @@
-// Our worker has a file of a worker in Python, at a broker in Python and at ours, neither of which has a file service.
+// Our worker gets a file from a worker in Python, with a broker in Python and with ours, neither of which has a file
+// service.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ async function startBroker(broker: Maker): Promise<string> {
   return endpoint;
 }
 
-/** Our worker, and a client that has it fetch. */
+/** Our worker, and a client that makes it fetch. */
 async function startFetcher(endpoint: string, commandForm: 'ascii' | 'byte') {
   const fetchFiles = mkdtempSync(join(tmpdir(), 'nfp-fetched-'));
   onTestFinished(() => {
@@ -73,9 +74,9 @@ it.each([
 ] as const)('rule 17: broker %s, %s: a file of a filesharing worker', async (broker, form) => {
   const endpoint = await startBroker(broker);
   const { run, dropped } = await startFetcher(endpoint, form);
-  // Who writes commands in one byte has our broker wait for workers of any service.
+  // With one-byte commands, our broker has to wait for workers of any service.
   if (form === 'ascii' || broker === 'python')
-    await expect(run()).rejects.toThrow('have the broker, or a worker of service filesharing, share');
+    await expect(run()).rejects.toThrow('set up the broker, or a worker of service filesharing, to share files');
   const registered = registrations.at(endpoint);
   const files = { connect: endpoint, name: 'f1', service: 'filesharing', 'file-bytes': FILE_BYTES };
   const peer = launch(pythonPeer('nfp', 'job_worker', files));

@@ -1,4 +1,5 @@
-// What is served at /metrics passes Prometheus' own linter, and Prometheus understands the alerts and the Grafana dashboard. promtool is of Debian's package prometheus.
+// Prometheus' own linter accepts what is served at /metrics, and Prometheus understands the alerts and the Grafana dashboard. promtool is in Debian's package
+// prometheus.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ function lint(metrics: string): string {
   return `${stdout}${stderr}exit code ${status}`;
 }
 
-it('promtool check metrics is silent, with requests and messages behind the figures', async () => {
+it('promtool check metrics reports nothing, with requests and messages behind the figures', async () => {
   await using broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*' });
   broker.serve('echo', ({ body }) => body);
   await using queue = new PzqServer({
@@ -37,7 +38,7 @@ it('promtool check metrics is silent, with requests and messages behind the figu
   observer.close();
   expect(metrics).toContain('proj_events_total{protocol="mdp",event="requests"} 1\n');
   expect(lint(metrics)).toBe('exit code 0');
-  // The linter does look.
+  // Proves that the linter checks.
   expect(lint('# TYPE wrong_total gauge\nwrong_total 1\n')).toContain('wrong_total');
 });
 

@@ -1,4 +1,5 @@
-// Who asked: REQ and DEALER sockets, routing ids that are no text, hops in between (docs/protocols/ppp.md, section 1).
+// Client addresses: REQ and DEALER sockets, routing ids that are not text, hops in between (docs/protocols/ppp.md,
+// section 1).
 import { describe, expect, it } from 'vitest';
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import { PppQueue } from '@proj/broker/ppp';
@@ -14,9 +15,9 @@ const theater = stage();
 
 const MAKERS: readonly Maker[] = ['ours', 'python'];
 
-/** Routing ids as hex. libzmq keeps ids that begin with a zero byte for itself. */
+/** Routing ids in hex. libzmq reserves ids that begin with a zero byte. */
 const IDS = [
-  ['that are no UTF-8 and have a zero byte', 'c328000aff'],
+  ['that are not UTF-8 and contain a zero byte', 'c328000aff'],
   ['of one byte', '01'],
   ['of 255 bytes', 'fe'.repeat(255)],
 ] as const;
@@ -30,7 +31,7 @@ describe.each(MAKERS)('a %s worker behind our queue', (maker) => {
       expect((await client.ask([Buffer.from(text)])).map(String)).toEqual([text]);
   });
 
-  it('serves a DEALER that writes hops in front of the empty frame, and gives them back', async () => {
+  it('serves a DEALER that puts hops before the empty frame, and returns them', async () => {
     const { frontend, backend } = await theater.queue();
     await theater.workerBy(maker, backend);
     const hops = ['01', '02', 'ff00ff', 'fe'.repeat(255)].join(',');
@@ -57,7 +58,7 @@ describe.each(MAKERS)('a %s worker behind our queue', (maker) => {
 });
 
 describe.each(MAKERS)('a %s worker behind our queue, for clients without address stack', (maker) => {
-  it('rule 4: serves one that writes content alone, and answers it in that form', async () => {
+  it('rule 4: serves a client that sends content alone, and answers it in that form', async () => {
     const { frontend, backend } = await theater.queue();
     await theater.workerBy(maker, backend);
     const bare = theater.pythonClient({ connect: frontend, socket: 'bare' });
@@ -73,7 +74,7 @@ describe('our worker and an application that is the client itself', () => {
     ['an empty stack', []],
     ['one address', ['6331']],
     ['several addresses', ['6331', 'ff00', 'fe'.repeat(255)]],
-  ])('rule 3: %s: answers in the form in which it was asked', async (_, addresses) => {
+  ])('rule 3: %s: answers in the form of the request', async (_, addresses) => {
     const application = theater.launch(pythonPeer('ppp', 'application', BEAT_FLAGS));
     const { endpoint } = await application.line('listening');
     await theater
@@ -90,7 +91,7 @@ describe('our worker and an application that is the client itself', () => {
 });
 
 describe('our client behind a Python queue and three routers', () => {
-  it('has its replies', async () => {
+  it('gets its replies', async () => {
     const { frontend, backend } = await theater.pythonQueue();
     await theater.worker({ endpoints: [backend] });
     const connect = await theater.hop(await theater.hop(await theater.hop(frontend)));
@@ -99,7 +100,7 @@ describe('our client behind a Python queue and three routers', () => {
 });
 
 describe('our queue connects', () => {
-  it('rule 5: to clients that bind, and to workers that do, one or several', async () => {
+  it('rule 5: to clients that bind, and to workers that bind, one or several', async () => {
     const hop = theater.launch(pythonPeer('ppp', 'hop', {}));
     const { endpoint, behind } = await hop.line('listening');
     const binds = [await ownEndpoint(), await ownEndpoint()];
@@ -119,7 +120,7 @@ describe('our queue connects', () => {
     expect(queue.stats().counters).toMatchObject({ replies: 3, resends: 0, workersLost: 0 });
   });
 
-  it('rule 6: a worker that binds and is killed at work is back at its next READY, and has the job again', async () => {
+  it('rule 6: a worker that binds and is killed at work returns with its next READY, and gets the job again', async () => {
     const bind = await ownEndpoint();
     const flags = { bind, ...BEAT_FLAGS };
     const first = theater.launch(pythonPeer('ppp', 'worker', { ...flags, job: 'hold' }));
@@ -138,7 +139,7 @@ describe('our queue connects', () => {
 });
 
 describe('routing ids at our queue', () => {
-  it('a worker sees those of client and hops, outermost first, and nothing else', async () => {
+  it('a worker sees those of the client and the hops, outermost first, and nothing else', async () => {
     const { frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
     const flags = { connect: frontend, socket: 'dealer', identity: 'c328000aff', hops: '01,02' };
@@ -151,7 +152,7 @@ describe('routing ids at our queue', () => {
     expect((await reply).map(String)).toEqual(['x']);
   });
 
-  it('clients whose ids differ only in bytes that are no text are served apart', async () => {
+  it('clients whose ids differ only in non-text bytes are served separately', async () => {
     const { queue, frontend, backend } = await theater.queue();
     await theater.pythonWorker({ connect: backend });
     const replies = ['ff01', 'ff02', 'fe01'].map((identity) =>
@@ -167,7 +168,7 @@ describe('routing ids at our queue', () => {
     expect(String(await theater.client({ endpoints: [frontend] }).request('x'))).toBe('x');
   });
 
-  it('rule 17: a worker killed at work and started again under its id takes over', async () => {
+  it('rule 17: a worker killed at work and restarted with its id takes over', async () => {
     const { queue, frontend, backend } = await theater.queue();
     const identity = 'c328000aff';
     const first = await theater.pythonWorker({ connect: backend, identity, job: 'hold' });

@@ -1,4 +1,4 @@
-/** Our worker binds, our queue connects: over the network in memory, where neither is told that the other is gone. */
+/** Our worker binds, our queue connects: on the in-memory network, without notice when the other side is gone. */
 import { PppQueue } from '@proj/broker';
 import { LazyPirateClient } from '@proj/client';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
@@ -47,7 +47,7 @@ describe('our worker binds', () => {
     return String(await settle(network.clock, client.request(text)));
   }
 
-  it('rule 11: to a queue that comes long after it, each session once', async () => {
+  it('rule 11: to a queue that comes much later, each session once', async () => {
     const bound = await worker();
     await advance(network.clock, 60_000);
     expect(bound.stats()).toMatchObject({ conversations: 0, lost: {} });
@@ -58,11 +58,11 @@ describe('our worker binds', () => {
     expect(late.stats()).toMatchObject({ workers: 2, counters: { workersLost: 0 } });
   });
 
-  it('rule 11: to a queue that is started again', async () => {
+  it('rule 11: to a restarted queue', async () => {
     const bound = await worker();
     const first = await queue();
     expect(await ask('x')).toBe('x');
-    // Until each session has heard a heartbeat: what was never heard is no conversation.
+    // Wait until each session has received a heartbeat: before that there is no conversation.
     await advance(network.clock, 200);
     await settle(network.clock, first.close());
     await advance(network.clock, 5000);
@@ -74,7 +74,7 @@ describe('our worker binds', () => {
     expect(second.stats().workers).toBe(2);
   });
 
-  it('rule 11: to a queue that is back before it was missed', async () => {
+  it('rule 11: to a queue that returns before it was missed', async () => {
     const bound = await worker();
     await settle(network.clock, (await queue()).close());
     const second = await queue();
@@ -84,7 +84,7 @@ describe('our worker binds', () => {
     expect(bound.stats().replies).toBe(1);
   });
 
-  it('rule 11: refuses to start where somebody else is bound, and leaves nothing bound', async () => {
+  it('rule 11: refuses to start at an endpoint in use, and leaves nothing bound', async () => {
     const other = network.transport().dealer();
     await other.bind(BINDS[1]!);
     await expect(worker()).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });

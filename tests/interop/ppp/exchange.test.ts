@@ -1,4 +1,4 @@
-// 6/PPP with peers written by somebody who had only the text: requests and replies, in every pairing of makers.
+// 6/PPP with peers written only from the text: requests and replies, in every combination of makers.
 import { describe, expect, it } from 'vitest';
 import { BODIES, lengths } from '../test-peers.js';
 import type { Body, Maker } from '../test-peers.js';
@@ -15,7 +15,7 @@ const PAIRINGS = (
   ] satisfies [Maker, Maker, Maker][]
 ).map(([client, queue, worker]) => ({ client, queue, worker }));
 
-/** Frames that a peer might take for READY, HEARTBEAT or an envelope. */
+/** Frames that a peer might mistake for READY, HEARTBEAT or an envelope. */
 const LOOK_ALIKES: readonly Body[] = [
   [Buffer.of(1)],
   [Buffer.of(2)],
@@ -37,7 +37,7 @@ describe.each(PAIRINGS)('PPP: $client client, $queue queue, $worker worker', (pa
     }
   });
 
-  it('500 pipelined requests have 500 replies, each to its own request', async () => {
+  it('each of 500 pipelined requests gets its own reply', async () => {
     const { frontend, backend } = await theater.queueBy(parts.queue);
     await theater.workerBy(parts.worker, backend);
     const bodies = Array.from({ length: 500 }, (_, number) => [Buffer.from(`request ${number}`)]);
@@ -47,7 +47,7 @@ describe.each(PAIRINGS)('PPP: $client client, $queue queue, $worker worker', (pa
 });
 
 describe('PPP: our pool, which has no clients, and a Python worker', () => {
-  it('contents come back to the calls that gave them', async () => {
+  it('contents come back to their calls', async () => {
     const { pool, endpoint } = await theater.pool();
     await theater.pythonWorker({ connect: endpoint });
     for (const body of [...BODIES, ...LOOK_ALIKES]) {

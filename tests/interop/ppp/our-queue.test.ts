@@ -8,13 +8,13 @@ import { stage } from './stage.js';
 const theater = stage();
 const HELLO = [Buffer.from('hello')];
 
-/** The next such event of a queue. Call it before what causes the event. */
+/** The next such event of a queue. Call it before causing the event. */
 function queueEvent<Name extends keyof PppQueueEvents>(queue: PppQueue, name: Name): Promise<PppQueueEvents[Name]> {
   return nextEvent<PppQueueEvents, Name>(queue, name);
 }
 
 describe('PPP: our queue and a Python worker', () => {
-  it('rules 7, 10 and 11: beats reach the worker, idle and busy, and keep it alive for as long as it works', async () => {
+  it('rules 7, 10 and 11: heartbeats reach the worker, idle and busy, and keep it alive as long as it works', async () => {
     const { queue, frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
     await worker.line('heartbeat', { busy: false }, 3);
@@ -25,7 +25,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect(queue.stats().counters).toMatchObject({ workersLost: 0, resends: 0, dispatches: 1 });
   });
 
-  it('rule 11: a worker that neither reads nor beats at work keeps its job for longer than a life', async () => {
+  it('rule 11: a worker that neither reads nor sends heartbeats while working keeps its job beyond the liveness limit', async () => {
     const { queue, frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'silent' });
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
@@ -37,7 +37,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect(queue.stats().counters).toMatchObject({ workersLost: 0, resends: 0 });
   });
 
-  it('rules 1, 2 and 11 to 13: after muteExpiryMs another one answers, the late reply reaches nobody, and it comes back by itself', async () => {
+  it('rules 1, 2 and 11 to 13: after muteExpiryMs another one answers, the late reply reaches no client, and the worker returns by itself', async () => {
     const { queue, frontend, backend } = await theater.queue({ muteExpiryMs: LIFE_MS });
     const silent = await theater.pythonWorker({ connect: backend, job: 'silent' });
     const lost = queueEvent(queue, 'worker-lost');
@@ -55,7 +55,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect(counters.dropped.unregistered).toBeGreaterThan(0);
   });
 
-  it('rule 11: a stopped worker is given up, and taken back when it runs again', async () => {
+  it('rule 11: a stopped worker is given up, and accepted again when it resumes', async () => {
     const { queue, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend });
     await worker.line('heartbeat');
@@ -67,7 +67,7 @@ describe('PPP: our queue and a Python worker', () => {
     await back;
   });
 
-  it('rule 11: one that was heard to beat at work is given up over its job, too', async () => {
+  it('rule 11: a worker that has sent heartbeats while working is given up during its job, too', async () => {
     const { queue, frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
@@ -104,7 +104,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect((await reply).map(String)).toEqual(['hello']);
   });
 
-  it('rule 6: a worker that says READY at work has forgotten its job, which goes to another', async () => {
+  it('rule 6: a worker that sends READY while working has forgotten its job, which goes to another', async () => {
     const { queue, frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
@@ -115,7 +115,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect(queue.stats()).toMatchObject({ workers: 2, busy: 0, counters: { replies: 1, resends: 1 } });
   });
 
-  it('rule 16: a worker that beats for ever and never answers, as the Guide’s to four frames, loses its job to another', async () => {
+  it('rule 16: a worker that only sends heartbeats, as the Guide’s does after four frames, loses its job to another', async () => {
     const { queue, frontend, backend } = await theater.queue({ jobTimeoutMs: 2000 });
     const guide = await theater.pythonWorker({ connect: backend, job: 'guide' });
     const client = theater.pythonClient({ connect: frontend });
@@ -128,7 +128,7 @@ describe('PPP: our queue and a Python worker', () => {
     expect((await reply).map(String)).toEqual(['two', 'frames']);
   });
 
-  it('rules 1 and 2: a restarted queue is silent to a worker it does not know, until that says READY by itself', async () => {
+  it('rules 1 and 2: a restarted queue does not answer an unknown worker until that sends READY by itself', async () => {
     const first = await theater.queue({ frontend: await ownEndpoint(), backend: await ownEndpoint() });
     const worker = await theater.pythonWorker({ connect: first.backend });
     await worker.line('heartbeat');
@@ -153,7 +153,7 @@ describe('PPP: our queue and a Python worker', () => {
 });
 
 describe('PPP: our queue and a Lazy Pirate in Python', () => {
-  it('gives it its reply after a restart, when it asks again', async () => {
+  it('gets its reply after a restart, when it asks again', async () => {
     const first = await theater.queue({ frontend: await ownEndpoint(), backend: await ownEndpoint() });
     const pirate = theater.pythonClient({ connect: first.frontend, 'timeout-ms': 300, tries: 200 });
     const reply = pirate.ask(HELLO);

@@ -1,4 +1,4 @@
-// Our worker and client at a queue that is not ours: heartbeats, silence, hasty queues, restart (sections 4 and 6 of docs/protocols/ppp.md).
+// Our worker and client at a foreign queue: heartbeats, silence, hasty queues, restart (sections 4 and 6 of docs/protocols/ppp.md).
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import type { PppWorker, PppWorkerEvents } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
@@ -7,13 +7,13 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-/** The next loss of a worker's conversation. Call it before what causes it. */
+/** The next loss of a worker's conversation. Call it before causing it. */
 function loss(worker: PppWorker): Promise<PppWorkerEvents['lost']> {
   return nextEvent<PppWorkerEvents, 'lost'>(worker, 'lost');
 }
 
 describe('PPP: a Python queue and our worker', () => {
-  it('rule 2: the worker’s heartbeats keep it alive for longer than its liveness, at work as well', async () => {
+  it('rule 2: the worker’s heartbeats keep it alive beyond its liveness limit, also while it works', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue();
     const held = new HeldHandler();
     await theater.worker({ endpoints: [backend], handler: held.handler });
@@ -24,7 +24,7 @@ describe('PPP: a Python queue and our worker', () => {
     expect(queue.lines('expired')).toEqual([]);
   });
 
-  it('rule 5: when the queue falls silent the worker leaves, and says READY on a new connection', async () => {
+  it('rule 5: when the queue falls silent the worker leaves, and sends READY on a new connection', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue();
     const worker = await theater.worker({ endpoints: [backend] });
     const { id } = await queue.line('worker');
@@ -33,13 +33,13 @@ describe('PPP: a Python queue and our worker', () => {
     expect(await lost).toMatchObject({ reason: 'silent' });
     queue.tell({ do: 'speak' });
     expect((await queue.line('worker', {}, 2))['id']).not.toBe(id);
-    // Until then it would give requests to the connection that was left.
+    // Until then it would send requests to the old connection.
     await queue.line('expired', { id });
     const client = theater.client({ endpoints: [frontend], timeoutMs: 500, tries: 100 });
     expect(String(await client.request('hello'))).toBe('hello');
   });
 
-  it('rule 8: READY takes the place of the reply that a handler failed to give, and the worker serves on', async () => {
+  it('rule 8: READY replaces the reply that a handler failed to give, and the worker continues', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue();
     let calls = 0;
     await theater.worker({
@@ -55,13 +55,13 @@ describe('PPP: a Python queue and our worker', () => {
     expect(String(await reply)).toBe('hello');
   });
 
-  it('rule 9: requests that a hasty queue sends a worker at work are answered in their turn', async () => {
+  it('rule 9: requests that a hasty queue sends to a busy worker are answered in turn', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue({ hasty: 1 });
     const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [backend], handler: held.handler });
     const client = theater.client({ endpoints: [frontend] });
     const replies: Promise<Buffer[]>[] = [];
-    // One after the other: each has a socket of its own, and sockets may overtake each other.
+    // One after the other: each has its own socket, and sockets may overtake each other.
     for (const [n, body] of ['a', 'b', 'c'].entries()) {
       replies.push(client.request(body));
       await queue.line('job', { held: n + 1 });
@@ -74,7 +74,7 @@ describe('PPP: a Python queue and our worker', () => {
     expect(worker.stats()).toMatchObject({ requests: 3, replies: 3, dropped: {} });
   });
 
-  it('rule 10: a draining worker answers what is in hand', async () => {
+  it('rule 10: a draining worker answers the request in hand', async () => {
     const { frontend, backend } = await theater.pythonQueue();
     const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [backend], handler: held.handler, drainMs: 600_000 });
@@ -99,7 +99,7 @@ describe('PPP: a Python queue and our worker', () => {
     expect(String(await client.request('hello'))).toBe('hello');
   });
 
-  it('rules 3 and 5: worker and client outlive a killed queue', async () => {
+  it('rules 3 and 5: worker and client survive a queue kill', async () => {
     const ports = { frontend: await ownEndpoint(), backend: await ownEndpoint() };
     const { queue, frontend, backend } = await theater.pythonQueue(ports);
     const worker = await theater.worker({ endpoints: [backend] });
@@ -115,7 +115,7 @@ describe('PPP: a Python queue and our worker', () => {
 });
 
 describe('PPP: a Python queue and our client', () => {
-  it('rule 3: asks a silent queue again on new sockets, and takes one reply however many come', async () => {
+  it('rule 3: asks a silent queue again on new sockets, and accepts one reply however many come', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue();
     const worker = await theater.pythonWorker({ connect: backend, liveness: 600 });
     const client = theater.client({ endpoints: [frontend], timeoutMs: 300, tries: 100, sockets: 1 });

@@ -1,4 +1,4 @@
-/** Paranoid Pirate with players of two makers, ours and the Python peers: a test says who plays which part. */
+/** Paranoid Pirate with peers of two makers, ours and the Python peers: a test chooses the maker of each. */
 import { PppPool, PppQueue } from '@proj/broker';
 import type { PppPoolOptions, PppQueueOptions } from '@proj/broker';
 import { LazyPirateClient } from '@proj/client';
@@ -14,7 +14,7 @@ import { transport } from '../../transport.js';
 /** A client of either maker. */
 export interface Asker {
   ask(body: Body): Promise<Buffer[]>;
-  /** Asks everything without waiting for a reply in between. Replies in the order of the requests. */
+  /** Sends everything without waiting for replies in between. Replies are in the order of the requests. */
   askAll(bodies: readonly Body[]): Promise<Buffer[][]>;
 }
 
@@ -27,23 +27,23 @@ export interface Ports {
 type WorkerOptions = Partial<PppWorkerOptions> & { readonly endpoints: readonly string[] };
 type Connected = Flags & { readonly connect: string };
 
-/** Starts players that end with their test. */
+/** Starts peers that end with their test. */
 export interface Stage extends Pick<TestPeers, 'keep' | 'launch'> {
   /** Our queue, and where it listens. */
   queue(options?: PppQueueOptions): Promise<Ports & { readonly queue: PppQueue }>;
   /** Our pool, and where it listens. */
   pool(options?: PppPoolOptions): Promise<{ readonly pool: PppPool; readonly endpoint: string }>;
-  /** Our worker, registered at the queue or pool of its first endpoint; it echoes unless told otherwise. */
+  /** Our worker, registered at the queue or pool of its first endpoint; it echoes by default. */
   worker(options: WorkerOptions): Promise<PppWorker>;
-  /** Our client; it sends each request once unless told otherwise. */
+  /** Our client; it sends each request once by default. */
   client(options: LazyPirateOptions): LazyPirateClient;
   /** A Python queue, and where it listens. */
   pythonQueue(flags?: Flags): Promise<Ports & { readonly queue: PeerProcess }>;
   /** A Python worker, registered. */
   pythonWorker(flags: Connected): Promise<PeerProcess>;
-  /** A Python client: a REQ socket unless told otherwise. */
+  /** A Python client, by default with a REQ socket. */
   pythonClient(flags: Flags): Asker & { readonly client: PeerProcess };
-  /** A hop in Python in front of an endpoint; where it listens. */
+  /** A Python hop in front of an endpoint; returns where it listens. */
   hop(connect: string): Promise<string>;
   /** A queue of that maker. */
   queueBy(maker: Maker): Promise<Ports>;

@@ -1,4 +1,4 @@
-// Producer, queue and consumer of either maker in all mixtures (sections 1 and 3 of docs/protocols/pzq.md).
+// Producer, queue and consumer of both makers in all combinations (sections 1 and 3 of docs/protocols/pzq.md).
 import { describe, expect, it } from 'vitest';
 import { BODIES, lengths } from '../test-peers.js';
 import type { Maker } from '../test-peers.js';
@@ -19,7 +19,7 @@ describe.each(MIXTURES)('PZQ: producer %s, queue %s, consumer %s', (producer, qu
     expect(taken.every((body, i) => Buffer.concat(body).equals(Buffer.concat(BODIES[i]!)))).toBe(true);
   });
 
-  it('rules 3 and 10: 1000 messages at once come out in their order', async () => {
+  it('rules 3 and 10: 1000 messages at once come out in order', async () => {
     const { receive, send } = await theater.queueBy(queue);
     const bodies = Array.from({ length: 1000 }, (_, number) => [Buffer.from(`message ${number}`)]);
     await theater.storeBy(producer, receive, bodies);

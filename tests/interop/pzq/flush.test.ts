@@ -1,4 +1,4 @@
-// That a flush lies between a put and its acknowledgement, in every store on a disk: seen from outside, as calls of the system, or asked of the database.
+// A flush happens between a put and its acknowledgement, in every store on disk: seen from outside, as system calls, or reported by the database.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const EMPTY = { puts: [], removes: [], deliveries: [], buries: [], revives: [], 
 const COMMITS = 20;
 const FLUSHES = 'fsync,fdatasync,msync';
 
-/** Opens, then for each commit a line before and one behind it. */
+/** Opens the store, then prints a line before and after each commit. */
 const WRITERS = {
   queue: {
     source: '../pzq/src/store/lmdb.ts',
@@ -36,7 +36,7 @@ const WRITERS = {
 } as const;
 
 describe('between a put and its acknowledgement', () => {
-  it.each(['queue', 'records'] as const)('the store of %s in LMDB flushes, each time', async (which) => {
+  it.each(['queue', 'records'] as const)('the store of %s in LMDB flushes each time', async (which) => {
     const { source, script, name } = WRITERS[which];
     const folder = await mkdtemp(join(tmpdir(), 'proj-flush-'));
     const packageFolder = fileURLToPath(new URL('../../../packages/store/', import.meta.url));
@@ -65,7 +65,7 @@ describe('between a put and its acknowledgement', () => {
     }
   });
 
-  it('PostgreSQL has flushed what it has written, and one that is told not to wait has not', async () => {
+  it('PostgreSQL has flushed what it has written; with synchronous commit off it has not', async () => {
     const cluster = await PostgresCluster.start('autovacuum=off');
     try {
       expect(await unflushed(cluster, false)).toBeLessThan(COMMITS / 4);
@@ -78,7 +78,7 @@ describe('between a put and its acknowledgement', () => {
   });
 });
 
-/** For each put whether a flush has begun and succeeded before its acknowledgement. */
+/** For each put, whether a flush started and succeeded before its acknowledgement. */
 function flushesPerPut(trace: string): boolean[] {
   const puts: boolean[] = [];
   const begun = new Set<string>();
@@ -98,7 +98,7 @@ function flushesPerPut(trace: string): boolean[] {
   return puts;
 }
 
-/** After how many of the commits the log of the database was longer than what of it was flushed; what else it writes is rare. */
+/** How many commits found the database's log longer than its flushed part; it rarely writes anything else. */
 async function unflushed(cluster: PostgresCluster, allowUnsafeDurability: boolean): Promise<number> {
   const url = await cluster.database();
   const store = new PostgresStore({ url, allowUnsafeDurability });

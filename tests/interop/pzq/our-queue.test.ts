@@ -14,7 +14,7 @@ const theater = stage();
 const NO_DELIMITER = 'Malformed message, no delimiter found or missing message parts';
 const NO_BODY = 'Trying to save empty message';
 
-/** A message, what is answered (null for stored, undefined for nothing), and the body if it is stored. */
+/** A message, its answer (null for stored, undefined for nothing), and the body if it is stored. */
 type Row = [what: string, frames: string[], reason: string | null | undefined, body?: string[]];
 
 const ROWS: Row[] = [
@@ -39,7 +39,7 @@ const ROWS: Row[] = [
 ];
 
 describe('PZQ: our queue and Python producers', () => {
-  it('rules 1, 3 and 5: answers each row of the table, in order, and delivers what it has stored', async () => {
+  it('rules 1, 3 and 5: answers each row of the table, in order, and delivers stored messages', async () => {
     const { receive, send } = await theater.queue({ maxMessageBytes: 1024, maxParts: 8 });
     const producer = theater.pythonProducer(receive);
     for (const [, frames] of ROWS) producer.send(...frames.map((frame) => Buffer.from(frame, 'latin1')));
@@ -51,7 +51,7 @@ describe('PZQ: our queue and Python producers', () => {
     expect(taken.map((body) => body.map(String))).toEqual([...stored, ['the end']]);
   });
 
-  it('rules 5 and 18: refuses what is over its limits and takes the next when there is room', async () => {
+  it('rules 5 and 18: refuses messages over its limits and accepts the next one once there is room', async () => {
     const { receive, send } = await theater.queue({ maxMessages: 2 });
     const producer = theater.pythonProducer(receive);
     for (const id of ['1', '2', '3']) producer.send(id, '', id);
@@ -61,14 +61,14 @@ describe('PZQ: our queue and Python producers', () => {
       ['3', 'Queue is full (messages)'],
     ]);
     await theater.takeBy('python', send, 2);
-    // That it is deleted is told by nobody: a producer tries again.
+    // Deletion is not announced: a producer tries again.
     for (let id = 4; ; id++) {
       producer.send(`${id}`, '', 'again');
       if ((await producer.answersUntil(`${id}`)).at(-1)?.[1] === null) break;
     }
   });
 
-  it('rule 6: with a dedupe window an id that comes again is acknowledged and not stored', async () => {
+  it('rule 6: with a dedupe window, a repeated id is acknowledged but not stored', async () => {
     const { queue, receive, send } = await theater.queue({ dedupeWindowMs: 600_000 });
     const producer = theater.pythonProducer(receive);
     producer.send('same', '', 'once');
@@ -79,10 +79,10 @@ describe('PZQ: our queue and Python producers', () => {
     expect(queue.stats().counters.deduplicated).toBe(1);
   });
 
-  it('a REQ socket, whose empty frame is taken for the id, stores too', async () => {
+  it('stores from a REQ socket, whose empty frame counts as the id', async () => {
     const { receive, send } = await theater.queue();
     const producer = theater.pythonProducer(receive);
-    // What a REQ puts on the wire for a blank and a body.
+    // What a REQ sends for a blank and a body.
     producer.send('', '', 'from a REQ');
     expect(await producer.answersUntil('')).toEqual([['', null]]);
     expect((await theater.takeBy('python', send, 1)).map(String)).toEqual(['from a REQ']);
@@ -97,7 +97,7 @@ async function held(receive: string, send: string) {
   return { consumer, key };
 }
 
-/** What the monitor socket says, by name. */
+/** What the monitor socket reports, by name. */
 async function figures(asker: PeerProcess): Promise<Record<string, string>> {
   const replied = asker.next('reply');
   asker.tell({ do: 'ask', frames: toHex([Buffer.from('MONITOR')]) });
@@ -106,14 +106,14 @@ async function figures(asker: PeerProcess): Promise<Record<string, string>> {
   return Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
 }
 
-/** Asks until the queue holds so many messages: nobody is told when an acknowledgement is carried out. */
+/** Asks until the queue holds this many messages, because the end of an acknowledgement is not announced. */
 async function holding(monitor: string, messages: number): Promise<void> {
   const asker = theater.pythonMonitor(monitor, 'req');
   while ((await figures(asker))['messages'] !== `${messages}`);
 }
 
 describe('PZQ: our queue and Python consumers', () => {
-  it('rules 11, 12 and 14: any status but 1 gives the message back at once, under its key; 1 and more deletes it', async () => {
+  it('rules 11, 12 and 14: any status but 1 returns the message at once, under its key; 1, with or without more frames, deletes it', async () => {
     const { receive, send, monitor } = await theater.queue();
     const { consumer, key } = await held(receive, send);
     for (const status of ['0', '01', 'OK', '', '\0', '1\n', '\x01']) {
@@ -124,7 +124,7 @@ describe('PZQ: our queue and Python consumers', () => {
     await holding(monitor, 0);
   });
 
-  it('rule 15: keys that it does not know, and keys alone, change nothing', async () => {
+  it('rule 15: unknown keys, and keys alone, change nothing', async () => {
     const { receive, send, monitor } = await theater.queue();
     const { consumer, key } = await held(receive, send);
     const other = key.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
@@ -142,7 +142,7 @@ describe('PZQ: our queue and Python consumers', () => {
     const { receive, send, monitor } = await theater.queue();
     const { consumer, key } = await held(receive, send);
     const other = theater.pythonConsumer(send, 'hold');
-    // Nobody tells when it is connected: messages go round, so it is when it has one.
+    // A connection is not announced: messages go round, so it is connected when it has one.
     const producer = theater.producer({ endpoints: [receive] });
     const known = [false];
     void other.process.line('delivery').then(() => (known[0] = true));
@@ -153,7 +153,7 @@ describe('PZQ: our queue and Python consumers', () => {
     expect(consumer.process.lines('delivery', { key })).toHaveLength(1);
   });
 
-  it('rule 12: the sent time is that of each delivery, the timeout in microseconds, and a message comes back by it', async () => {
+  it('rule 12: the sent time is that of each delivery, the timeout is in microseconds, and a message comes back after it', async () => {
     const { queue, receive, send } = await theater.queue({ ackTimeoutMs: 250 });
     await theater.storeBy('python', receive, [[Buffer.from('x')]]);
     const consumer = theater.pythonConsumer(send, 'hold');
@@ -164,7 +164,7 @@ describe('PZQ: our queue and Python consumers', () => {
     expect(queue.stats().counters.timedOut).toBeGreaterThanOrEqual(2);
   });
 
-  it('rule 12: what a killed consumer held goes to another one, keys unchanged', async () => {
+  it('rule 12: messages that a killed consumer held go to another one, keys unchanged', async () => {
     const { receive, send } = await theater.queue({ ackTimeoutMs: 1000 });
     await theater.storeBy('python', receive, [[Buffer.from('x')]]);
     const dying = theater.pythonConsumer(send, 'hold');
@@ -174,7 +174,7 @@ describe('PZQ: our queue and Python consumers', () => {
     expect(await theater.pythonConsumer(send).delivery()).toMatchObject({ key });
   });
 
-  it('rule 16: messages go round the consumers that are connected', async () => {
+  it('rule 16: messages go round the connected consumers', async () => {
     const { receive, send } = await theater.queue();
     const consumers = [theater.pythonConsumer(send), theater.pythonConsumer(send)];
     const producer = theater.producer({ endpoints: [receive] });
@@ -182,11 +182,11 @@ describe('PZQ: our queue and Python consumers', () => {
     consumers.forEach(({ process }, index) => {
       void process.line('delivery').then(() => (has[index] = true));
     });
-    // Nobody tells when the second one is connected: it is when it has a message.
+    // The second connection is not announced: it exists when it has a message.
     while (has.includes(false)) await producer.send('x');
   });
 
-  it('rule 24: our consumer and a Python one share a queue, nothing is lost and nothing comes twice', async () => {
+  it('rule 24: our consumer and a Python one share a queue; nothing is lost or duplicated', async () => {
     const { receive, send, monitor } = await theater.queue();
     const python = theater.pythonConsumer(send);
     const seen: string[] = [];
@@ -204,7 +204,7 @@ describe('PZQ: our queue and Python consumers', () => {
     expect([...seen, ...theirs].toSorted((a, b) => Number(a) - Number(b))).toEqual(bodies.map(String));
   });
 
-  it('rule 20: after a restart everything unacknowledged is delivered at once, keys unchanged', async () => {
+  it('rule 20: after a restart all unacknowledged messages are delivered at once, keys unchanged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pzq-interop-'));
     theater.keep({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) });
     const store = `lmdb:${folder}`;

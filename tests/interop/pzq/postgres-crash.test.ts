@@ -1,4 +1,5 @@
-// Queue servers over PostgreSQL are killed under load, and PostgreSQL once: nothing acknowledged is lost, nothing settled comes back.
+// Queue servers with PostgreSQL are killed under load, and PostgreSQL once: no acknowledged message is lost, no settled one comes
+// back.
 import { PostgresStore } from '@proj/pzq';
 import { PostgresCluster } from '@proj/testkit/postgres';
 import { beforeAll, expect, it } from 'vitest';
@@ -8,7 +9,10 @@ import { bodiesIn, stage, stop } from '../../chaos/pzq/stage.js';
 const ROUNDS = 10;
 const MESSAGES = 100;
 const PATIENCE_MS = 900_000;
-/** What a dead server had taken comes again after this; long enough that a busy machine acknowledges in time. */
+/**
+ * Messages that a dead server had taken come again after this time; long enough that a busy machine acknowledges in
+ * time.
+ */
 const LEASE_MS = 10_000;
 
 let cluster: PostgresCluster;
@@ -21,7 +25,7 @@ beforeAll(async () => {
 const theater = stage();
 
 it(
-  'rules 2, 13, 29: killed under load ten times, and PostgreSQL once, no acknowledged message is lost and no settled one comes again',
+  'rules 2, 13, 29: queues killed ten times under load, and PostgreSQL once, lose no acknowledged message and repeat no settled one',
   async () => {
     const url = await cluster.database();
     const endpoints = await theater.endpoints();

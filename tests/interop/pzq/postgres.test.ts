@@ -1,4 +1,4 @@
-// The store in PostgreSQL: the compliance suite over a real server, and what only a database can do to us.
+// The store in PostgreSQL: the compliance suite with a real server, and failures that only a database has.
 import { isProjError } from '@proj/transport';
 import { PostgresStore } from '@proj/pzq';
 import type { Batch } from '@proj/pzq';
@@ -45,7 +45,7 @@ describe('the store in PostgreSQL', () => {
     for (const { name, applies, run } of storeCompliance(subject)) it.runIf(applies)(name, run);
   });
 
-  it('makes its tables once when many servers come at the same time', async () => {
+  it('creates its tables once if many servers start at the same time', async () => {
     const url = await cluster.database();
     const stores = Array.from({ length: 8 }, () => new PostgresStore({ url }));
     const opened = await Promise.all(stores.map((store) => store.open()));
@@ -53,7 +53,7 @@ describe('the store in PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('rule 29: commits of several servers that remove the same in any order all succeed, and remove once', async () => {
+  it('rule 29: commits of several servers that remove the same messages in any order all succeed, and remove once', async () => {
     const url = await cluster.database();
     const stores = Array.from({ length: 4 }, () => new PostgresStore({ url }));
     await Promise.all(stores.map((store) => store.open()));
@@ -71,7 +71,7 @@ describe('the store in PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('is UNAVAILABLE where no server or no such database is', async () => {
+  it('is UNAVAILABLE if there is no server or no such database', async () => {
     const url = await cluster.database();
     for (const away of [url.replace('queue', 'no-queue'), 'postgres://test@127.0.0.1:1/queue']) {
       const error = await failure(new PostgresStore({ url: away }).open());
@@ -81,7 +81,7 @@ describe('the store in PostgreSQL', () => {
 });
 
 describe('the store in a PostgreSQL that dies, and in one that does not flush', () => {
-  // Of its own: after a crash a server flushes every file it has, and the suite makes many databases.
+  // Its own server: after a crash a server flushes every file it has, and the suite creates many databases.
   let cluster: PostgresCluster;
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('the store in a PostgreSQL that dies, and in one that does not flush', 
     return () => cluster.remove();
   });
 
-  it('is UNAVAILABLE while the server is dead; nothing committed is lost, and the same store goes on', async () => {
+  it('is UNAVAILABLE while the server is dead; no committed message is lost, and the same store continues', async () => {
     const store = new PostgresStore({ url: await cluster.database() });
     await store.open();
     const { seqs } = await store.commit(ONE);

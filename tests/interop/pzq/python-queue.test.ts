@@ -1,4 +1,4 @@
-// Our producer and consumer at a queue that is not ours (rules 23 and 24 of docs/protocols/pzq.md).
+// Our producer and consumer at a foreign queue (rules 23 and 24 of docs/protocols/pzq.md).
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import type { PzqConsumerEvents, PzqProducerEvents } from '@proj/client/pzq';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ const theater = stage();
 const text = (body: readonly Buffer[]): string => body.map(String).join('|');
 
 describe('PZQ: a Python queue and our producer', () => {
-  it('rule 23: parts in front of the blank are accepted, and so is text behind it', async () => {
+  it('rule 23: frames before the blank are accepted, and so is text after it', async () => {
     const { queue, receive } = await theater.pythonQueue({ more: 1 });
     await theater.producer({ endpoints: [receive] }).send(['x', '', 'y']);
     expect(await queue.line('received')).toMatchObject({ headers: [], body: ['78', '', '79'] });
@@ -22,17 +22,17 @@ describe('PZQ: a Python queue and our producer', () => {
     });
   });
 
-  it('rule 23: what stays unanswered is sent again under the same id', async () => {
+  it('rule 23: unanswered messages are resent under the same id', async () => {
     const { queue, receive } = await theater.pythonQueue({ forget: 3 });
     const producer = theater.producer({ endpoints: [receive], ackTimeoutMs: 300 });
     await Promise.all(['x', 'y', 'z'].map((body) => producer.send(body)));
     await queue.line('received', {}, 6);
-    // How many connections it took is a matter of luck: what counts is that each message kept its id.
+    // The number of connections depends on luck; what matters is that each message kept its id.
     const ids = queue.lines('received').map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('rule 23: a queue that is killed and started again gets what the first one did not answer', async () => {
+  it('rule 23: after a restart, a killed queue gets the messages that were not answered', async () => {
     const receive = await ownEndpoint();
     const { queue } = await theater.pythonQueue({ receive, forget: 1000 });
     const producer = theater.producer({ endpoints: [receive] });
@@ -56,7 +56,7 @@ describe('PZQ: a Python queue and our producer', () => {
     ).toEqual(ids);
   });
 
-  it('goes on to the next endpoint when nobody answers at the first', async () => {
+  it('goes to the next endpoint if nobody answers at the first', async () => {
     const { receive } = await theater.pythonQueue({ forget: 1_000_000 });
     const { queue, receive: next } = await theater.pythonQueue();
     await theater.producer({ endpoints: [receive, next], ackTimeoutMs: 300 }).send('x');
@@ -65,7 +65,7 @@ describe('PZQ: a Python queue and our producer', () => {
 });
 
 describe('PZQ: a Python queue and our consumer', () => {
-  it('rule 24: headers in front of the blank are ignored, acknowledgements are 1 and 0', async () => {
+  it('rule 24: headers before the blank are ignored, acknowledgements are 1 and 0', async () => {
     const { queue, receive, send } = await theater.pythonQueue({ more: 1 });
     await theater.storeBy('ours', receive, [[Buffer.from('x'), Buffer.alloc(0)]]);
     const consumer = theater.consumer({ endpoints: [send] });
@@ -79,7 +79,7 @@ describe('PZQ: a Python queue and our consumer', () => {
     expect(queue.lines('acked').map(({ positive }) => positive)).toEqual([false, true]);
   });
 
-  it('rule 24: a handler that rejects gives its message back, and handles it when it comes again', async () => {
+  it('rule 24: a handler that rejects returns its message, and handles it when it comes again', async () => {
     const { queue, receive, send } = await theater.pythonQueue();
     await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
     const consumer = theater.consumer({ endpoints: [send] });
@@ -92,7 +92,7 @@ describe('PZQ: a Python queue and our consumer', () => {
     await Promise.all([consumer.drain(), run]);
   });
 
-  it('rule 24: a message that comes again after it was acknowledged is acknowledged again and not handled', async () => {
+  it('rule 24: a message that comes again after it was acknowledged is acknowledged again but not handled', async () => {
     const { queue, receive, send } = await theater.pythonQueue({ deaf: 1, 'ack-timeout-ms': 500 });
     await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
     const consumer = theater.consumer({ endpoints: [send], dropExpired: false });
@@ -106,13 +106,13 @@ describe('PZQ: a Python queue and our consumer', () => {
     expect(await reader).toBeUndefined();
   });
 
-  it('rule 24: deliveries that are too old are dropped, until 20 in a row have the clocks suspected', async () => {
+  it('rule 24: deliveries that are too old are dropped; after 20 in a row the clocks are suspected', async () => {
     const { queue, receive, send } = await theater.pythonQueue();
     queue.tell({ do: 'stale' });
     const consumer = theater.consumer({ endpoints: [send] });
     const suspected = nextEvent<PzqConsumerEvents, 'error'>(consumer, 'error');
     const reader = consumer.receive();
-    // Commands may be read late: what is delivered before is good, and no reason to suspect anything.
+    // Commands may be read late: earlier deliveries are good, and no reason for suspicion.
     await queue.line('stale');
     await theater.storeBy(
       'ours',
@@ -126,7 +126,7 @@ describe('PZQ: a Python queue and our consumer', () => {
     await consumer.close();
   });
 
-  it('says that it takes longer by a key alone', async () => {
+  it('asks for more time with a key alone', async () => {
     const { queue, receive, send } = await theater.pythonQueue();
     await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
     const message = (await theater.consumer({ endpoints: [send] }).receive())!;
@@ -136,7 +136,7 @@ describe('PZQ: a Python queue and our consumer', () => {
     expect(queue.lines('extended')).toMatchObject([{ key: message.key }]);
   });
 
-  it('takes from two queues and answers each its own', async () => {
+  it('takes from two queues and answers each on its own', async () => {
     const queues = [await theater.pythonQueue(), await theater.pythonQueue()];
     for (const { receive } of queues) await theater.storeBy('ours', receive, [[Buffer.from('x')], [Buffer.from('y')]]);
     const consumer = theater.consumer({ endpoints: queues.map(({ send }) => send) });

@@ -1,4 +1,4 @@
-/** PZQ with players of two makers, ours and the Python peers: a test says who plays which part. */
+/** PZQ with peers of two makers, ours and the Python peers: a test chooses the maker of each. */
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import type { PzqConsumerOptions, PzqProducerOptions } from '@proj/client';
 import { PzqServer } from '@proj/pzq';
@@ -15,7 +15,7 @@ export interface Ports {
   readonly send: string;
 }
 
-/** A delivery as a Python consumer saw it. */
+/** A delivery as a Python consumer received it. */
 export interface Delivered {
   readonly key: string;
   readonly sent: number;
@@ -32,12 +32,12 @@ export class PythonConsumer {
     this.process = process;
   }
 
-  /** The delivery after the last one that was asked for. */
+  /** The next delivery after the last one requested. */
   async delivery(): Promise<Delivered> {
     return deliveryOf(await this.process.line('delivery', {}, ++this.#seen));
   }
 
-  /** Frames to the queue, such as a key and a status. */
+  /** Sends frames to the queue, such as a key and a status. */
   say(...frames: (string | Uint8Array)[]): void {
     this.process.tell({ do: 'say', frames: toHex(frames.map((frame) => Buffer.from(frame))) });
   }
@@ -51,12 +51,12 @@ export class PythonProducer {
     this.process = process;
   }
 
-  /** Frames to the queue, whatever they are. */
+  /** Sends arbitrary frames to the queue. */
   send(...frames: (string | Uint8Array)[]): void {
     this.process.tell({ do: 'send', frames: toHex(frames.map((frame) => Buffer.from(frame))) });
   }
 
-  /** The answers so far, ids in Latin-1, up to the first one to this id. */
+  /** The answers so far, ids in Latin-1, up to the first one for this id. */
   async answersUntil(id: string): Promise<[id: string, reason: string | null][]> {
     await this.process.line('answer', { id: Buffer.from(id).toString('hex') });
     return this.process
@@ -65,9 +65,9 @@ export class PythonProducer {
   }
 }
 
-/** Starts players that end with their test. */
+/** Starts peers that end with their test. */
 export interface Stage extends Pick<TestPeers, 'keep'> {
-  /** Our queue, in memory, whose leases last as long as the test unless told otherwise. */
+  /** Our queue, in memory; by default its leases last as long as the test. */
   queue(options?: PzqServerOptions): Promise<Ports & { readonly queue: PzqServer; readonly monitor: string }>;
   producer(options: PzqProducerOptions): PzqProducer;
   consumer(options: PzqConsumerOptions): PzqConsumer;
@@ -78,7 +78,7 @@ export interface Stage extends Pick<TestPeers, 'keep'> {
   queueBy(maker: Maker): Promise<Ports>;
   /** Stores bodies in order; resolves when all are acknowledged. */
   storeBy(maker: Maker, receive: string, bodies: readonly Body[]): Promise<void>;
-  /** Takes so many bodies and acknowledges each. */
+  /** Takes this many bodies and acknowledges each. */
   takeBy(maker: Maker, send: string, count: number): Promise<Buffer[][]>;
 }
 

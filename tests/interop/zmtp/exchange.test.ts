@@ -1,4 +1,6 @@
-/** ZMTP in TypeScript and libzmq in another process: every pattern, both directions, both bind orders, NULL and CURVE. */
+/**
+ * ZMTP in TypeScript with libzmq in another process: every pattern, both directions, both bind orders, NULL and CURVE.
+ */
 import { connect as connectTo } from 'node:net';
 import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
@@ -13,7 +15,7 @@ const SMALL: readonly (readonly string[])[] = [['hello'], [''], ['', '', 'x', ''
 const LARGE = [[8_388_608], [255, 256, 8191, 8192, 65_536], Array.from({ length: 800 }, (_, index) => index % 300)];
 const BURST = 2_000;
 const ENOUGH: PortOptions = { lingerMs: 0, peerQueueMax: 10_000 };
-/** Many heartbeats before anybody is given up, and more patience than a live peer needs on a busy machine. */
+/** Many heartbeats before a peer is given up, and more patience than a live peer needs on a busy machine. */
 const BEATS: PortOptions = { ...ENOUGH, connectionHeartbeatMs: 20, connectionTimeoutMs: 4_000 };
 
 const frames = (texts: readonly string[]) => texts.map((text) => Buffer.from(text, 'latin1'));
@@ -56,12 +58,12 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
     await converse(peer, new Ours(port));
   });
 
-  it('a ROUTER connects to our router, and names us as we name it', async () => {
+  it('a ROUTER connects to our router, and both use the same names', async () => {
     const port = keep(transport.router({ ...ENOUGH, ...mine.server }));
     const connect = await port.bind(TCP);
     const ours = new Ours(port);
     theirs('ROUTER', { connect, echo: 1, identity: '7468656d', ...flags.client });
-    // Routers refuse what they send to somebody who is not there yet.
+    // Routers refuse messages to peers that are not connected yet.
     const asking = keep(new Asking(ours, { key: 'them', id: Buffer.from('them') }));
     expect(told((await asking.answered).frames)).toEqual(['', 'again']);
     expect(ours.messages[0]?.peer.key).toBe('them');
@@ -145,7 +147,7 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
     await keep(new Asking(asking)).answered;
   });
 
-  it('SUB and XSUB hear our publisher, our subscriber a PUB and an XPUB', async () => {
+  it('SUB and XSUB receive from our publisher, our subscriber from a PUB and an XPUB', async () => {
     const publisher = keep(transport.publisher({ lingerMs: 0, ...mine.server }));
     const connect = await publisher.bind(TCP);
     publisher.start({ onBroken: fail });
@@ -178,7 +180,7 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
     }
   });
 
-  it('heartbeats of both sides keep an idle connection for longer than a silent one lasts', async () => {
+  it('heartbeats of both sides keep an idle connection alive beyond the silence limit', async () => {
     const port = keep(transport.router({ ...BEATS, ...mine.server }));
     const connect = await port.bind(TCP);
     const ours = new Ours(port);
@@ -194,7 +196,7 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
   });
 });
 
-it('PLAIN lets a client of libzmq in by name and password', async () => {
+it('PLAIN admits a libzmq client by name and password', async () => {
   const plain = {
     role: 'server',
     authorize: (username: string, password: string) => username === 'name' && password === 'secret',
@@ -208,7 +210,7 @@ it('PLAIN lets a client of libzmq in by name and password', async () => {
   expect(ours.messages).toHaveLength(1);
 });
 
-it('a DEALER of ZMTP 3.0, written from 23/ZMTP, is heard, answered, and sent nothing it does not know', async () => {
+it('a DEALER of ZMTP 3.0, written from 23/ZMTP, is understood and answered, and gets nothing it does not know', async () => {
   const port = keep(transport.router(BEATS));
   const connect = await port.bind(TCP);
   const ours = new Ours(port);
@@ -222,13 +224,13 @@ it('a DEALER of ZMTP 3.0, written from 23/ZMTP, is heard, answered, and sent not
     expect([heard.peer.key, told(heard.frames)]).toEqual(['old', message]);
     port.send(heard.peer, heard.frames);
     expect(await peer.heard()).toEqual(message);
-    // It sends back what it hears.
+    // It echoes what it receives.
     expect(told((await ours.heard()).frames)).toEqual(message);
   }
   expect(peer.process.lines('unknown')).toEqual([]);
 });
 
-it('a SUB and a PUB of ZMTP 3.0 are told subscriptions and messages as they know them', async () => {
+it('a SUB and a PUB of ZMTP 3.0 get subscriptions and messages in the form they know', async () => {
   const publisher = keep(transport.publisher({ lingerMs: 0 }));
   const connect = await publisher.bind(TCP);
   publisher.start({ onBroken: fail });
@@ -255,7 +257,7 @@ it('a SUB and a PUB of ZMTP 3.0 are told subscriptions and messages as they know
   expect([...sub.process.lines('unknown'), ...pub.process.lines('unknown')]).toEqual([]);
 });
 
-/** Asks again until it is answered: sockets that bind refuse what they send while nobody is connected. */
+/** Asks again until it is answered: sockets that bind refuse messages while no peer is connected. */
 class Asking {
   readonly answered: ReturnType<Ours['heard']>;
   readonly #timer: NodeJS.Timeout;
@@ -273,7 +275,7 @@ class Asking {
   }
 }
 
-/** Resolves when a router with {@link BEATS} has cut a peer that said no more than it must. */
+/** Resolves when a router with {@link BEATS} has cut a peer that sent only the minimum. */
 async function silentPeerIsGivenUp(): Promise<void> {
   const port = keep(transport.router(BEATS));
   const endpoint = await port.bind(TCP);

@@ -11,7 +11,7 @@ import { pythonPeer } from '../python.js';
 
 export const TCP = 'tcp://127.0.0.1:*';
 
-/** Frames and how they are told when they are long. */
+/** Frames, and how long ones are printed. */
 export type Told = readonly string[] | { readonly sizes: readonly number[]; readonly digest: string };
 
 function newKeys(): CurveKeys {
@@ -23,7 +23,7 @@ const SERVER = newKeys();
 const CLIENT = newKeys();
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
-/** Both sides of a mechanism: options of ours, flags of theirs. */
+/** Both sides of a mechanism: our options, their flags. */
 export interface Sides {
   readonly name: 'NULL' | 'CURVE';
   readonly ours: Readonly<Record<'server' | 'client', PortOptions>>;
@@ -51,13 +51,13 @@ export const MECHANISMS: readonly Sides[] = [
   },
 ];
 
-/** What the Python peer sends where it is asked for sizes. */
+/** What the Python peer sends when asked for sizes. */
 export function pattern(sizes: readonly number[]): Buffer[] {
   const round = Buffer.from(Array.from({ length: 256 }, (_, at) => (at * 31) % 256));
   return sizes.map((size) => Buffer.alloc(size, round));
 }
 
-/** A message as the Python peer tells of it. */
+/** A message as the Python peer prints it. */
 export function told(frames: readonly Uint8Array[]): Told {
   const bytes = frames.reduce((sum, { length }) => sum + length, 0);
   if (bytes + frames.length < 1000) return frames.map((frame) => Buffer.from(frame).toString('latin1'));
@@ -83,7 +83,7 @@ export class Theirs {
     this.process.tell({ do: 'send', frames: toHex(frames.map((frame) => Buffer.from(frame, 'latin1'))) });
   }
 
-  /** The next message it heard. */
+  /** The next message that it received. */
   async heard(): Promise<Told> {
     const line = await this.process.line('heard', {}, ++this.#heard);
     if (line['frames'] === undefined) return { sizes: line['sizes'] as number[], digest: line['digest'] as string };
@@ -91,7 +91,7 @@ export class Theirs {
   }
 }
 
-/** A socket of ours that routes or deals, and what it heard. */
+/** One of our router or dealer sockets, and what it received. */
 export class Ours implements PortListener {
   readonly port: SocketPort;
   readonly messages: { readonly peer: Peer; readonly frames: Uint8Array[] }[] = [];

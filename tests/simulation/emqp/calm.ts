@@ -1,4 +1,4 @@
-/** Checker for the time without faults: nobody is lost, and no job is put to more than one worker. */
+/** Checker for the time without faults: no peer is lost, and no job goes to more than one worker. */
 import { jobName } from './sight.js';
 import type { BrokerChecker, BrokerSight } from './sight.js';
 
@@ -8,12 +8,12 @@ export class CalmChecker implements BrokerChecker {
   readonly #dispatched = new Set<string>();
   #calm = false;
 
-  /** `isCalm` tells jobs issued in the calm from those that were there before. */
+  /** `isCalm` tells jobs issued in the calm from earlier ones. */
   constructor(isCalm: (name: string) => boolean) {
     this.#isCalm = isCalm;
   }
 
-  /** From now on nothing goes wrong by itself. */
+  /** From now on nothing fails by itself. */
   begin(): void {
     this.#calm = true;
   }
@@ -26,7 +26,7 @@ export class CalmChecker implements BrokerChecker {
   onSight(sight: BrokerSight): void {
     if (!this.#calm) return;
     if (sight.kind === 'left') throw new Error(`a healthy ${sight.role} was lost: ${sight.reason}`);
-    // A client that died in the time of faults may have a result coming.
+    // A client that died during the faults may have a result coming.
     if (sight.kind === 'returned' && sight.command.kind !== 'result')
       throw new Error(`${sight.command.kind} came back while all was well`);
     if (sight.kind !== 'sent') return;

@@ -1,4 +1,4 @@
-/** Each checker finds the story it is for, and passes the right one. */
+/** Each checker finds the fault it is for, and passes a correct story. */
 import { fromLatin1 } from '@proj/frames';
 import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
@@ -105,7 +105,7 @@ describe('JobsChecker', () => {
 });
 
 describe('JobsChecker of a broker with a store', () => {
-  it('knows which guaranteed jobs a crash has left unfinished, and takes them from the disk', () => {
+  it('knows which guaranteed jobs a crash has left unfinished, and reads them from the disk', () => {
     const checker = new JobsChecker(9, true);
     check(checker, ...BEGUN, { kind: 'crashed' });
     expect(checker.unfinished).toEqual(['1']);
@@ -115,7 +115,7 @@ describe('JobsChecker of a broker with a store', () => {
     expect(checker.unfinished).toEqual([]);
   });
 
-  it('finds a job without guarantee that came back, and one that went to too many', () => {
+  it('finds a job without guarantee that came back, and one that went to too many workers', () => {
     const plain = [
       joined('w'),
       asks('c', '1', ''),
@@ -132,7 +132,7 @@ describe('JobsChecker of a broker with a store', () => {
 describe('RepliesChecker of a broker with a store', () => {
   const crashed = { kind: 'crashed' } as const;
 
-  it('passes an acceptance that takes its time, and an answer to any who asked after a crash', () => {
+  it('passes a late acceptance, and an answer to any client that asked after a crash', () => {
     const later = [
       asks('c', '1'),
       asks('d', '2', ''),
@@ -191,7 +191,7 @@ describe('FormerChecker', () => {
 });
 
 describe('CalmChecker', () => {
-  it('finds a loss and a second dispatch, in the calm only', () => {
+  it('finds a loss and a second dispatch, only in the calm', () => {
     const checker = new CalmChecker(() => true);
     expect(check(checker, left('w'), put('w', '1'), put('v', '1'))).toBe('fine');
     checker.begin();
@@ -205,14 +205,14 @@ describe('MannersChecker', () => {
   const manners = () =>
     new MannersChecker({ heartbeatIntervalMs: 100, expiryMs: 300, store: false }, 'broker', new Excuses(), clock);
 
-  it('finds words to strangers, a missing first heartbeat and a loss that came early', () => {
+  it('finds commands to strangers, a missing first heartbeat and an early loss', () => {
     expect(check(manners(), put('w', '1'))).toContain('not registered');
     expect(check(manners(), joined('w'), left('w', 'bye'), beat('sent', 'w'))).toContain('not registered');
     expect(check(manners(), joined('w'), beat('received', 'w'))).toContain('no heartbeat followed');
     expect(check(manners(), joined('w'), left('w', 'expired'))).toContain('after 0 ms of silence');
   });
 
-  it('finds a heartbeat that is late, and one to who is long silent', () => {
+  it('finds a late heartbeat, and one to a peer that has long been silent', () => {
     const checker = manners();
     check(checker, joined('w'), beat('sent', 'w'));
     clock.advance(101);
@@ -282,7 +282,7 @@ describe('OrderChecker', () => {
     expect(order('default', ...story)).toContain(verdict);
   });
 
-  it('has what comes back go before what was never given to anybody', () => {
+  it('puts jobs that come back before jobs that were never dispatched', () => {
     const returned = [
       ...informs('v', 'a:1'),
       ...informs('w', 'a:1'),
@@ -298,7 +298,7 @@ describe('OrderChecker', () => {
     expect(order('default', ...returned, gets('v', '2', 'a'))).toContain('overtook 1 in a');
   });
 
-  it('has the guaranteed job of a dead worker go on at once, or before all others', () => {
+  it('lets the guaranteed job of a dead worker continue at once, or before all others', () => {
     const asked = (kind: 'received' | 'sent', peer: string): BrokerSight => ({
       kind,
       peer,
@@ -319,7 +319,7 @@ describe('OrderChecker', () => {
     expect(order('default', ...dead, result('sent', 'c', '1', GIVEN_UP), ready('v'), gets('v', '2', 'a'))).toBe('fine');
   });
 
-  it('has a job of an unknown queue wait so long, and go to queue default then', () => {
+  it('lets a job for an unknown queue wait its time, and then go to queue default', () => {
     const unknown = [...informs('w', 'default:1'), ready('w'), ...wants('1', 'x')];
     expect(order('default', ...unknown, gets('w', '1', 'x'), next)).toBe('fine');
     expect(order('default', ...unknown, next)).toContain('waits in default beside a free slot');
@@ -379,7 +379,7 @@ describe('SchedulesChecker', () => {
     expect(watch(...story)).toContain(verdict);
   });
 
-  it('asks for the disk in the end: what was unscheduled is not there', () => {
+  it('checks the disk at the end: unscheduled jobs are not there', () => {
     const checker = new SchedulesChecker(new ManualClock(), true);
     for (const sight of [online, told, written, ran, ended]) checker.onRun(sight);
     expect(() => {

@@ -1,4 +1,4 @@
-/** A real EventMQ broker, job managers, clients and a scheduler with its disk, each in a simulated process of its own. */
+/** A real EventMQ broker, job managers, clients and a scheduler with its disk, each in its own simulated process. */
 import { EmqpBroker } from '@proj/broker';
 import { EmqpClient } from '@proj/client';
 import { EmqpScheduler } from '@proj/scheduler';
@@ -29,7 +29,7 @@ const FRONTEND = 'tcp://broker:47291';
 const BACKEND = 'tcp://broker:47290';
 const ADMIN = 'tcp://broker:47293';
 
-/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+/** Longest shutdown of a program that is restarted; the settling time includes it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
 
 /** How programs look for their broker again. Virtual milliseconds. */
@@ -53,7 +53,7 @@ export class Cluster {
   readonly #schedulerSights: SchedulerSights;
   readonly #table: TableChecker;
   readonly #planner: Planner;
-  /** Hosts whose line to the broker lost something without anybody being told. */
+  /** Hosts whose link to the broker lost something without notice to anyone. */
   readonly #shortened = new Set<string>();
 
   /** Builds the hosts; nothing runs yet. */
@@ -106,7 +106,7 @@ export class Cluster {
     return among.filter((host) => host !== this.broker).map((host) => [host, this.broker] as const);
   }
 
-  /** Who suffers. */
+  /** Which hosts suffer. */
   get victims(): readonly Host[] {
     switch (this.plan.faults) {
       case 'workers':
@@ -121,14 +121,14 @@ export class Cluster {
   }
 
   /**
-   * Where nobody hears of a lost connection, a slot whose REQUEST went down with it is lost until its job manager says INFORM again: the
-   * protocol has no word that would tell.
+   * If no peer learns of a lost connection, a slot whose REQUEST was lost with it stays lost until its job manager sends INFORM again:
+   * the protocol has no command that would report it.
    */
   restartShortened(): void {
     for (const manager of this.managers) if (this.#shortened.has(manager.name)) manager.restart();
   }
 
-  /** From now on nothing goes wrong. */
+  /** From now on nothing fails. */
   beginCalm(): void {
     this.workload.calm = true;
     this.calm.begin();
@@ -138,7 +138,7 @@ export class Cluster {
     this.#planner.settle();
   }
 
-  /** Fails the simulation unless the broker comes to list exactly who lives, every slot free. */
+  /** Fails the simulation unless the broker's list becomes exactly the live peers, with every slot free. */
   async checkTable(): Promise<void> {
     const managers = this.plan.managers.map(({ queues, concurrency }, i) =>
       lineOf(`manager-${i}`, queues, concurrency),

@@ -1,20 +1,20 @@
 /**
- * Checker of broker rule 6 of docs/protocols/emqp.md: who beats and was never registered in this life of the broker, or was given up, hears one
- * farewell and then nothing, neither acceptances nor results, until it says INFORM.
+ * Checker of broker rule 6 of docs/protocols/emqp.md: a peer that sends heartbeats but was never registered in this life of the broker, or was
+ * given up, gets one goodbye and then nothing, neither acceptances nor results, until it sends INFORM.
  */
 import type { BrokerChecker, BrokerSight } from './sight.js';
 
 /** KBAI and KBYE. */
 const WORDS = 2;
 
-/** Knows whom the broker must not know. */
+/** Knows the peers that the broker must not know. */
 export class FormerChecker implements BrokerChecker {
   readonly #members = new Set<string>();
-  /** Who has said farewell, may still finish its jobs, or was cut off: only the broker knows how it stands with them. */
+  /** Peers that said goodbye, may still finish their jobs, or were cut off: only the broker knows their state. */
   readonly #unsure = new Set<string>();
-  /** With the words of farewell they have heard. */
+  /** With the goodbye commands that they have received. */
   readonly #former = new Map<string, number>();
-  /** Who must hear its farewell before the broker reads on. */
+  /** Peers that must get their goodbye before the broker reads on. */
   #owed: string | undefined;
   #isDraining = false;
 
@@ -37,7 +37,7 @@ export class FormerChecker implements BrokerChecker {
         if (sight.reason !== 'expired' && sight.reason !== 'gone') this.#unsure.add(sight.peer);
         break;
       case 'disconnected':
-        // What is sent there reaches nobody; whether the broker was told when it comes back, nobody knows.
+        // Messages sent there reach no peer; whether the broker knew when it comes back, nobody knows.
         if (this.#former.delete(sight.peer)) this.#unsure.add(sight.peer);
         break;
       case 'received':

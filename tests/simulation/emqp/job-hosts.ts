@@ -1,4 +1,7 @@
-/** What jobs run in here: processes that take, do and die in virtual time. All else of a job manager is real. */
+/**
+ * Where jobs run in here: processes that accept, work and die in virtual time. Everything else of a job manager is
+ * real.
+ */
 import type { Timer } from '@proj/heartbeat';
 import { latin1 } from '@proj/frames';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
@@ -6,17 +9,17 @@ import type { EmqpJobHostListener, EmqpRun, EmqpStartJobHost } from '@proj/worke
 import { jobName } from './sight.js';
 import type { Task } from './task.js';
 
-/** Longest start, and longest time between a kill and its end. Virtual milliseconds. */
+/** Longest start, and longest time between a kill and the end of the process. Virtual milliseconds. */
 const START_MS = 40;
 const DEATH_MS = 5;
 
-/** Told what becomes of jobs. */
+/** Informed about what happens to jobs. */
 export interface RunObserver {
-  /** A run begins: the first one is number 1. */
+  /** A run starts: the first one is number 1. */
   onRun(name: string, run: number): void;
 }
 
-/** Starts such processes, of which there are never more than `max`. */
+/** Starts such processes, never more than `max` at a time. */
 export function simulatedJobHosts(
   max: number,
   transport: VirtualTransport,

@@ -1,7 +1,7 @@
 /**
- * Checker of broker rules 10, 12, 16 to 18, 20 and 36 of docs/protocols/emqp.md: a job is at one registered worker at a time, goes to another only
- * when it came back or may have another and its worker is gone, and its client is told what a worker of it has answered, byte by byte, or
- * that it was lost with so many workers.
+ * Checker of broker rules 10, 12, 16 to 18, 20 and 36 of docs/protocols/emqp.md: a job is at one registered worker at a time. It goes to another
+ * only if it came back, or if its worker is gone and it may have another one. Its client gets what one of its workers has answered, byte by byte,
+ * or learns with how many workers it was lost.
  */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
@@ -13,31 +13,31 @@ interface Job {
   readonly name: string;
   client: string;
   readonly guarantee: boolean;
-  /** How many workers may lose it; 1 when it may not go to another. */
+  /** How many workers may lose it; 1 if it may not go to another one. */
   readonly attemptsMax: number;
   readonly wantsResult: boolean;
-  /** All that must be passed on as it came. */
+  /** Everything that must be forwarded unchanged. */
   readonly text: string;
-  /** The worker that was given it last, unless it came back. */
+  /** The worker that got it last, unless it came back. */
   holder: string | undefined;
   attempts: number;
-  /** How many of them the broker may not know of, since it has forgotten them. */
+  /** How many of these workers the broker may not know about, since it has forgotten them. */
   forgotten: number;
-  /** It is of an earlier life of the broker, which may have lost that it was over. */
+  /** It is from an earlier life of the broker, which may have lost the fact that it was over. */
   mayBeBack: boolean;
-  /** An earlier life of the broker may have ended it, and told nobody. */
+  /** An earlier life of the broker may have ended it without telling anyone. */
   mayHaveEnded: boolean;
-  /** What workers have answered: the client may be told. */
+  /** The answers of workers: the client may get them. */
   readonly answers: string[];
   isOver: boolean;
-  /** It was asked for again when only the broker knew whether it was over: it may have begun anew. */
+  /** It was requested again when only the broker knew whether it was over, so it may have started anew. */
   mayBeNew: boolean;
 }
 
-/** What clients hear of all that is left when the broker stops in good order. */
+/** What clients get for all remaining jobs when the broker stops cleanly. */
 const STOPPED = '{"value": "job lost: the broker has stopped"}';
 
-/** Keeps books of its own of who works on what. */
+/** Keeps its own records of which worker has which job. */
 export class JobsChecker implements BrokerChecker {
   readonly #attemptsMax: number;
   readonly #isStored: boolean;
@@ -45,12 +45,12 @@ export class JobsChecker implements BrokerChecker {
   readonly #workers = new Set<string>();
   /** The job whose result must be forwarded before the broker reads on. */
   #owed: Job | undefined;
-  /** REQUESTs that were not accepted, perhaps because their client is told nothing (rule 6). */
+  /** REQUESTs that were not accepted, perhaps because their client gets no answers (rule 6). */
   readonly #asked = new Map<string, EmqpRequest & { readonly client: string }>();
   readonly #members = new Set<string>();
-  /** Who has said farewell, or beats and is not registered: it need not be told anything (rules 6 and 8). */
+  /** Peers that said goodbye, or that send heartbeats without being registered: they need no answer (rules 6 and 8). */
   readonly #silenced = new Set<string>();
-  /** How often jobs were given to workers, whatever became of it. */
+  /** How often jobs were given to workers, whatever happened to them. */
   readonly dispatches = new Map<string, number>();
   /** Jobs that were given up. */
   readonly givenUp = new Set<string>();
@@ -61,7 +61,10 @@ export class JobsChecker implements BrokerChecker {
     this.#isStored = isStored;
   }
 
-  /** Guaranteed jobs that this life of the broker has accepted, or with a store any, and that are neither answered nor given up. */
+  /**
+   * Guaranteed jobs that this life of the broker (or, with a store, any life) has accepted, and that are neither answered nor given
+   * up.
+   */
   get unfinished(): string[] {
     return [...this.#jobs.values()].filter((job) => job.guarantee && !this.#mayBeOver(job)).map(({ name }) => name);
   }
@@ -93,7 +96,7 @@ export class JobsChecker implements BrokerChecker {
     }
   }
 
-  /** What is not on the disk is forgotten. */
+  /** What is not on disk is forgotten. */
   #onCrashed(): void {
     for (const [id, { headers }] of this.#asked)
       if (!this.#isStored || !decodeEmqpHeaders(headers).guarantee) this.#asked.delete(id);
@@ -118,7 +121,7 @@ export class JobsChecker implements BrokerChecker {
     else if (command.kind === 'result') this.#onResult(peer, command);
   }
 
-  /** It was accepted, or given to a worker without a word. */
+  /** It was accepted, or given to a worker without an acceptance. */
   #onTaken(id: string): void {
     const request = this.#asked.get(id);
     if (request !== undefined) this.#onAccepted(request);
@@ -155,10 +158,10 @@ export class JobsChecker implements BrokerChecker {
 
   #onResult(worker: string, { of, result }: EmqpResult): void {
     const job = of === undefined ? undefined : this.#jobs.get(of);
-    // What nobody has asked for, and what another worker has answered before.
+    // What no client has requested, and what another worker has answered before.
     if (job === undefined || job.isOver || (job.holder !== worker && !(isKept(job) && job.attempts > 0))) return;
     job.answers.push(latin1(result));
-    // A worker that has left is heard for a while, which only the broker knows.
+    // The broker listens to a worker that has left for a while, which only the broker knows.
     if (!this.#workers.has(worker)) return;
     job.isOver = true;
     if (job.wantsResult && !this.#silenced.has(job.client)) this.#owed = job;
@@ -232,13 +235,16 @@ export class JobsChecker implements BrokerChecker {
     this.givenUp.add(job.name);
   }
 
-  /** Without a result, or who hears nothing, nobody is told that a worker which had left was heard all the same, or that the job was given up. */
+  /**
+   * If no result was requested, or the client gets no answers, nobody learns that the broker listened to a worker that had left, or that the job
+   * was given up.
+   */
   #mayBeOver(job: Job): boolean {
     const isQuiet = !job.wantsResult || this.#silenced.has(job.client);
     return job.isOver || job.mayHaveEnded || (isQuiet && (job.answers.length > 0 || this.#mayBeGivenUp(job)));
   }
 
-  /** So many workers have had it, and the last of them is gone. */
+  /** This many workers have had it, and the last of them is gone. */
   #mayBeGivenUp({ holder, attempts, attemptsMax }: Job): boolean {
     return attempts >= attemptsMax && holder !== undefined && !this.#workers.has(holder);
   }
@@ -249,13 +255,13 @@ function isKept({ guarantee, attemptsMax }: Job): boolean {
   return guarantee || attemptsMax > 1;
 }
 
-/** What the client hears of a job that is lost. */
+/** What the client gets for a lost job. */
 function noticeOf({ guarantee, attemptsMax }: Job): string {
   const workers = attemptsMax === 1 ? 'its worker' : `${attemptsMax} workers`;
   return `{"value": "${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}"}`;
 }
 
-/** What a worker gets must be this. */
+/** What a worker gets must equal this. */
 function textOf({ queue, headers, body }: Pick<EmqpRequest, 'queue' | 'headers' | 'body'>): string {
   return JSON.stringify([queue, latin1(headers), latin1(body)]);
 }

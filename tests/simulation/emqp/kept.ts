@@ -1,15 +1,15 @@
-/** Checker of broker rule 35 of docs/protocols/emqp.md: a guaranteed job is on the disk when its client hears that it is accepted. */
+/** Checker of broker rule 35 of docs/protocols/emqp.md: a guaranteed job is on disk when its client gets the acceptance. */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { RecordObserver } from '../kit/record-disk.js';
 import type { BrokerChecker, BrokerSight } from './sight.js';
 
-/** The record of a job that is its body has a key that ends so. */
+/** The record that is a job's body has a key with this ending. */
 const BODY = '/body';
 
-/** Watches the broker's disk and what it says. */
+/** Watches the broker's disk and its messages. */
 export class KeptChecker implements BrokerChecker, RecordObserver {
   readonly #isStored: boolean;
-  /** Ids of guaranteed jobs, and the numbers of those on the disk by key. */
+  /** Ids of guaranteed jobs, and the numbers of those on disk, by key. */
   readonly #guaranteed = new Set<string>();
   readonly #onDisk = new Map<string, string>();
 

@@ -1,7 +1,7 @@
 /**
- * Checker of broker rules 2, 3, 6 to 8 and 18 of docs/protocols/emqp.md, where another mechanism would hide a mistake: who is registered is
- * acknowledged and hears a heartbeat at once and one every interval; who is silent too long, has said farewell or was told it hears
- * nothing more but REPLYs; nobody is given up early.
+ * Checker of broker rules 2, 3, 6 to 8 and 18 of docs/protocols/emqp.md, where another mechanism would hide a mistake: a registered peer
+ * gets an acknowledgement, a heartbeat at once and one every interval; a peer that is silent too long, or that said or got goodbye, gets
+ * nothing more except REPLYs; no peer is given up early.
  */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { Excuses } from '../kit/excuses.js';
@@ -19,11 +19,11 @@ export interface MannersPlan {
 interface Member {
   /** Last sign of life. */
   heardAt: number;
-  /** When it was last sent a heartbeat; `undefined` before the first one. */
+  /** When it last got a heartbeat; `undefined` before the first one. */
   beatenAt: number | undefined;
 }
 
-/** Commands for who is registered. REPLYs go to anybody who has asked. */
+/** Commands for registered peers. REPLYs go to any peer that has asked. */
 const FOR_MEMBERS: ReadonlySet<FromBroker['kind']> = new Set<FromBroker['kind']>([
   'ack',
   'heartbeat',
@@ -33,18 +33,18 @@ const FOR_MEMBERS: ReadonlySet<FromBroker['kind']> = new Set<FromBroker['kind']>
   'bye',
 ]);
 
-/** Watches to whom a broker speaks, and when. */
+/** Watches which peers the broker sends to, and when. */
 export class MannersChecker implements BrokerChecker {
   readonly #plan: MannersPlan;
   readonly #process: string;
   readonly #excuses: Excuses;
   readonly #clock: { now(): number };
   readonly #members = new Map<string, Member>();
-  /** Who has asked for something, or believes itself registered: it may hear a farewell. */
+  /** Peers that have asked for something, or believe they are registered: they may get a goodbye. */
   readonly #guests = new Set<string>();
-  /** Those of them who have asked for what may outlive the broker. */
+  /** Those that have requested something that may outlive the broker. */
   readonly #patrons = new Set<string>();
-  /** INFORMs without ACK: by id, whose. */
+  /** INFORMs without ACK: by id, and their senders. */
   readonly #informs = new Map<string, string>();
 
   /** `process`: where the broker runs. */
@@ -88,7 +88,7 @@ export class MannersChecker implements BrokerChecker {
     if (this.#plan.store && kind === 'request' && decodeEmqpHeaders(command.headers).guarantee) this.#patrons.add(peer);
     const member = this.#members.get(peer);
     if (member === undefined) return;
-    // Heard, it must have been beaten for as far as that was due.
+    // When it sends something, it must have received the heartbeats due until then.
     if (member.beatenAt === undefined) throw new Error('no heartbeat followed the ACK');
     if (kind !== 'bye' && kind !== 'disconnect') member.heardAt = this.#clock.now();
   }
@@ -114,7 +114,7 @@ export class MannersChecker implements BrokerChecker {
     const { heartbeatIntervalMs } = this.#plan;
     if (beatenAt === undefined || this.#excuses.has(this.#process, heartbeatIntervalMs, now)) return;
     const gapMs = now - beatenAt;
-    // Those that are due soon after one another go out together.
+    // Heartbeats that are due soon after one another are sent together.
     if (gapMs > heartbeatIntervalMs + ROUNDING_MS || gapMs < heartbeatIntervalMs / 2)
       throw new Error(`a heartbeat after ${gapMs.toFixed(0)} ms, due were ${heartbeatIntervalMs}`);
   }
@@ -133,7 +133,8 @@ export class MannersChecker implements BrokerChecker {
     if (now - heardAt < expiryMs - ROUNDING_MS)
       throw new Error(`a peer was given up after ${(now - heardAt).toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(this.#process);
-    // A heartbeat to the peer was due within the first interval of the pause: of all but that the broker knows.
+    // A heartbeat to the peer was due within the first interval of the pause: the broker knows about everything before
+    // that.
     if (pause === undefined || heardAt > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
     if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
       throw new Error(`a peer was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);

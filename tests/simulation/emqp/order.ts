@@ -1,7 +1,7 @@
 /**
- * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of whom. Exact for what was never
- * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it. Nor behind one that was asked for
- * again, unless it waits.
+ * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: which worker gets a job, from which queue, and which client's job. It is exact
+ * for jobs that were never given to a worker. Only the broker knows whether a dispatched job waits again, so no other job must go after it; the same
+ * holds for a job that was requested again, unless it waits.
  */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpRequest } from '@proj/frames/emqp';
@@ -11,10 +11,10 @@ import type { BrokerChecker, BrokerSight } from './sight.js';
 
 const DEFAULT = 'default';
 
-/** Who leaves so may finish its jobs. */
+/** A peer that leaves this way may finish its jobs. */
 const ORDERLY: readonly string[] = ['bye', 'informed-again', 'drained'];
 
-/** Places before all that came from clients. */
+/** Positions before all jobs that came from clients. */
 const FRONT = -1e9;
 
 /** Not earlier and not later. */
@@ -23,22 +23,22 @@ type Span = readonly [from: number, to: number];
 interface Worker {
   readonly weights: ReadonlyMap<string, number>;
   slots: number;
-  /** When it was last given a job, or a slot where it had none. */
+  /** When it last got a job, or a slot if it had none. */
   usedAt: number;
-  /** When it was last given a job of each queue: not earlier and not later than this. In the beginning, the order of INFORM. */
+  /** When it last got a job from each queue: between these times. At first, the order of INFORM. */
   readonly servedAt: Map<string, Span>;
 }
 
-/** A job that waits for certain. */
+/** A job that certainly waits. */
 interface Waiting {
   readonly name: string;
-  /** Who asked. */
+  /** The client. */
   readonly client: string;
-  /** The queues it may be in: two where only the broker knows. */
+  /** The queues it may be in: two if only the broker knows. */
   readonly queues: Set<string>;
-  /** Lower is earlier, below 0 what came back; nobody knows of a job that was moved. */
+  /** Lower is earlier, below 0 are jobs that came back; for a moved job it is unknown. */
   turn: number | undefined;
-  /** When it began to wait: not earlier and not later. */
+  /** When it began to wait: between these times. */
   readonly since: Span;
   /** The broker may have moved it to queue `default` by now. */
   isDue: boolean;
@@ -52,19 +52,19 @@ export interface OrderOptions {
   readonly store: boolean;
 }
 
-/** Keeps slots, weights and queues of its own. */
+/** Keeps its own record of slots, weights and queues. */
 export class OrderChecker implements BrokerChecker {
   readonly #options: OrderOptions;
   readonly #clock: Clock;
-  /** Queues of connections that have said INFORM. */
+  /** Queues of connections that have sent INFORM. */
   readonly #informed = new Map<string, ReadonlyMap<string, number>>();
   readonly #workers = new Map<string, Worker>();
   readonly #waiting = new Map<string, Waiting>();
-  /** Jobs that nobody has answered yet, and who was given them last. */
+  /** Jobs without an answer, and the workers that got them last. */
   readonly #given = new Map<string, { readonly worker: string; readonly request: EmqpRequest }>();
-  /** Who asked, also for what seems to be over: several for what was asked for again. */
+  /** Their clients, also for jobs that seem to be over: several for a job that was requested again. */
   readonly #clients = new Map<string, readonly string[]>();
-  /** Jobs that are to go on, which the broker has not had the time to deal with, and the queues they may have got into. */
+  /** Jobs that must continue but that the broker has not had time to handle, and the queues they may be in. */
   readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
   /** When a client's job was last taken in its turn, by queue and client. */
   readonly #turns = new Map<string, Span>();
@@ -72,9 +72,9 @@ export class OrderChecker implements BrokerChecker {
   readonly #unservedSince = new Map<string, number>();
   /** Requests that are not accepted yet, by id: the last one, and those on their way to the store. */
   readonly #asked = new Map<string, EmqpRequest>();
-  /** The worker whose first free slot the broker has just heard of. */
+  /** The worker whose first free slot has just been announced to the broker. */
   #freed: string | undefined;
-  /** Counts what happens. */
+  /** Counts events. */
   #turn = 0;
 
   constructor(options: OrderOptions, clock: Clock) {
@@ -88,7 +88,7 @@ export class OrderChecker implements BrokerChecker {
       case 'crashed':
         for (const books of [this.#informed, this.#workers, this.#waiting, this.#given, this.#returned]) books.clear();
         for (const books of [this.#turns, this.#unservedSince, this.#asked]) books.clear();
-        // What is on the disk is not new when it is asked for again.
+        // A job on disk is not new when it is requested again.
         if (!this.#options.store) this.#clients.clear();
         break;
       case 'joined':
@@ -115,7 +115,7 @@ export class OrderChecker implements BrokerChecker {
     }
   }
 
-  /** All that the broker had to do before it read on is done. */
+  /** Everything that the broker had to do before it read on is done. */
   #settle(): void {
     const now = this.#clock.now();
     this.#freed = undefined;
@@ -133,7 +133,10 @@ export class OrderChecker implements BrokerChecker {
     }
   }
 
-  /** Rule 14: what has waited too long in a queue that nobody serves is moved, at the latest when the broker has read what came next. */
+  /**
+   * Rule 14: a job that has waited too long in a queue without workers is moved, at the latest when the broker has read the next
+   * message.
+   */
   #age(job: Waiting, now: number): void {
     const queue = [...job.queues].find((each) => each !== DEFAULT);
     if (queue === undefined || this.#isServed(queue)) {
@@ -172,7 +175,7 @@ export class OrderChecker implements BrokerChecker {
         this.#clients.set(command.id, [...(this.#clients.get(command.id) ?? []), peer]);
         break;
       case 'result':
-        // Whether that ends the job, only the broker knows.
+        // Only the broker knows whether that ends the job.
         this.#onAnswered(command.of);
         break;
       default:
@@ -187,7 +190,7 @@ export class OrderChecker implements BrokerChecker {
     this.#workers.set(peer, { weights, slots: 0, usedAt: 0, servedAt });
   }
 
-  /** Somebody has done the job, or it was given up. */
+  /** A worker has done the job, or it was given up. */
   #onAnswered(of: string | undefined): void {
     if (of !== undefined) for (const books of [this.#waiting, this.#given, this.#returned]) books.delete(of);
   }
@@ -201,7 +204,7 @@ export class OrderChecker implements BrokerChecker {
     for (const { request, queues } of this.#returned.values()) queues.add(this.#route(request));
   }
 
-  /** Rule 17: what the dead one has and must be answered. */
+  /** Rule 17: jobs of the dead worker that must be answered. */
   #goOn(peer: string): void {
     for (const [id, { worker, request }] of this.#given) {
       const { guarantee, replyRequested } = decodeEmqpHeaders(request.headers);
@@ -224,7 +227,7 @@ export class OrderChecker implements BrokerChecker {
     const request = this.#asked.get(of);
     if (request === undefined) return;
     this.#asked.delete(of);
-    // The disk has answered, and no worker.
+    // The answer came from the disk, not from a worker.
     if (this.#isStored(request)) this.#freed = undefined;
     const now = this.#clock.now();
     const queues = new Set([this.#route(request)]);
@@ -247,7 +250,7 @@ export class OrderChecker implements BrokerChecker {
     const job = this.#waiting.get(id);
     if (job !== undefined) this.#age(job, this.#clock.now());
     const isDrain = this.#freed === peer;
-    // Of a job from the store nobody knows how long it has waited.
+    // For a job from the store, the waiting time is unknown.
     const isUnsure = isDrain || this.#isStored(request);
     const mayBeIn = job?.queues ?? new Set(isUnsure ? [asked, DEFAULT] : [this.#isServed(asked) ? asked : DEFAULT]);
     const queues = [...mayBeIn].filter((queue) => worker.weights.has(queue));
@@ -272,7 +275,7 @@ export class OrderChecker implements BrokerChecker {
     this.#given.set(id, { worker: peer, request });
   }
 
-  /** Rule 13: the highest weight, among equals who was used least recently. */
+  /** Rule 13: the highest weight; among equals the least recently used. */
   #wrongWorker(chosen: Worker, queue: string): string | undefined {
     const weight = chosen.weights.get(queue) ?? 0;
     for (const other of this.#workers.values()) {
@@ -284,7 +287,7 @@ export class OrderChecker implements BrokerChecker {
     return undefined;
   }
 
-  /** Rule 13: the queue of the highest weight, among equals the one served least recently; of it the first. */
+  /** Rule 13: the queue with the highest weight, among equals the least recently served; from it the first job. */
   #wrongTurn(worker: Worker, queue: string, job: Waiting | undefined): string | undefined {
     const weight = worker.weights.get(queue) ?? 0;
     const [servedFrom] = worker.servedAt.get(queue) ?? [0];
@@ -301,7 +304,7 @@ export class OrderChecker implements BrokerChecker {
     return undefined;
   }
 
-  /** Whether this one, which is in the queue for certain, goes before the job, which may be. */
+  /** Whether this job, which is certainly in the queue, goes before the job, which may be. */
   #goesBefore(other: Waiting, job: Waiting | undefined, queue: string): boolean {
     if (job?.turn === undefined || job.turn < 0 || (other.turn ?? 0) < 0 || job.client === other.client)
       return (other.turn ?? Infinity) < (job?.turn ?? -Infinity);
@@ -310,11 +313,11 @@ export class OrderChecker implements BrokerChecker {
     const [from] = this.#turns.get(`${queue} ${job.client}`) ?? [0, 0];
     const [, to] = this.#turns.get(`${queue} ${other.client}`) ?? [0, 0];
     const begun = Math.min(...mine(job.client).map(({ turn = 0 }) => turn));
-    // A client whose turn it was, or who came without having anything here, is behind all who wait.
+    // A client whose turn it was, or that had nothing here before, goes behind all that wait.
     return Math.max(to, other.turn ?? Infinity) < Math.max(from, begun);
   }
 
-  /** What came back takes nobody's turn, unless it was moved. */
+  /** A job that came back uses no client's turn, unless it was moved. */
   #tookTurn(queue: string, client: string, turn: number | undefined, certain: boolean): void {
     const key = `${queue} ${client}`;
     const [from] = this.#turns.get(key) ?? [0];

@@ -1,4 +1,4 @@
-/** What cluster a seed stands for. */
+/** The cluster that a seed stands for. */
 import type { SeededRandom } from '@proj/transport/virtual';
 
 /** One host with a job manager. */
@@ -12,16 +12,16 @@ export interface ManagerPlan {
 /** A cluster in numbers. */
 export interface ClusterPlan {
   /**
-   * `workers`: only job managers and their lines suffer, and every guaranteed job must be done or given up, every client told. `scheduler`:
-   * only the scheduler, its line and its disk do, and no run may be lost but by its crashes. `broker`: only the broker and its disk do, and no
-   * guaranteed job that was accepted may be lost. `everything`: nobody is safe, and what is asked when all is well again must be done.
+   * `workers`: only job managers and their links suffer; every guaranteed job must be done or given up, and every client told. `scheduler`:
+   * only the scheduler, its link and its disk suffer; runs may be lost only by its crashes. `broker`: only the broker and its disk suffer; no
+   * accepted guaranteed job may be lost. `everything`: anything may fail, but requests sent when all is well again must be done.
    */
   readonly faults: 'workers' | 'scheduler' | 'broker' | 'everything';
-  /** Whether guaranteed jobs are on a disk of the broker: then no accepted one is lost, whoever suffers. */
+  /** Whether guaranteed jobs are on a disk of the broker: then no accepted one is lost, whatever fails. */
   readonly store: boolean;
   readonly managers: readonly ManagerPlan[];
   readonly heartbeatIntervalMs: number;
-  /** After how much silence a peer is dead, for all programs. */
+  /** After how much silence a peer counts as dead, for all programs. */
   readonly expiryMs: number;
   readonly leaveGraceMs: number;
   /** Broker options of the same names. */
@@ -33,7 +33,7 @@ export interface ClusterPlan {
   readonly loops: number;
   /** Jobs that are scheduled regularly. */
   readonly ticks: number;
-  /** Whether the scheduler's disk may be full, too: jobs run without it then. */
+  /** Whether the scheduler's disk may also be full: then jobs run without it. */
   readonly fullDisk: boolean;
   readonly disconnectNotices: boolean;
   readonly latencyMs: number;
@@ -42,7 +42,7 @@ export interface ClusterPlan {
   readonly diskGapMs: number;
 }
 
-/** Queues that clients name. Nobody but `default` is sure to be served. */
+/** Queues that clients name. Only `default` is sure to have workers. */
 export const QUEUES = ['default', 'mail', 'pdf', 'nobody'] as const;
 
 /** Draws a cluster. */

@@ -1,4 +1,4 @@
-/** Who schedules regular jobs and unschedules them again. */
+/** A client that schedules and unschedules regular jobs. */
 import type { EmqpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
@@ -11,7 +11,7 @@ const THINK_MS = 4000;
 
 const TASK: Task = { ms: 20, failing: 0, end: 'well' };
 
-/** Schedules jobs at random until it is told to make up its mind. For use inside one process. */
+/** Schedules jobs at random until told to stop. For use inside one process. */
 export class Planner {
   readonly #ticks: number;
   #isCalm = false;
@@ -26,7 +26,7 @@ export class Planner {
     this.#isCalm = true;
   }
 
-  /** Returns when all is settled. */
+  /** Returns when everything is settled. */
   async run(client: EmqpClient, transport: VirtualTransport, random: SeededRandom): Promise<void> {
     for (let index = 0; index < this.#ticks; index++) await this.#schedule(client, index, random);
     while (!this.#isCalm) {
@@ -46,7 +46,7 @@ export class Planner {
     return this.#perhaps(client.schedule('default', jobOf(index), options));
   }
 
-  /** There is no answer; what did not go out is done without. */
+  /** There is no answer; a command that was not sent is skipped. */
   async #perhaps(call: Promise<void>): Promise<void> {
     try {
       await call;

@@ -1,6 +1,6 @@
 /**
- * Checker of broker rules 9 and 10 of docs/protocols/emqp.md: each REQUEST that is taken is acknowledged once and at once, and at most one
- * result follows, to who asked for it on the same connection.
+ * Checker of broker rules 9 and 10 of docs/protocols/emqp.md: each accepted REQUEST is acknowledged once and at once, and at most one
+ * result follows, to the client that requested it on the same connection.
  */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpRequest } from '@proj/frames/emqp';
@@ -13,13 +13,13 @@ interface Asked {
   readonly wantsResult: boolean;
   /** It goes to a store first, and may come back from there. */
   readonly isKept: boolean;
-  /** The same id was asked for before, or it was on its way to the store: a broker that stops may accept it, too. */
+  /** The same id was requested before, or it was on its way to the store: a broker that stops may accept it, too. */
   readonly mayComeLate: boolean;
-  /** Who asked for it before: one of them is told after a crash, if the disk did not hear of the last. */
+  /** Clients that requested it before: one of them is told after a crash, if the disk does not know the last one. */
   readonly earlier: readonly string[];
   /** The broker has another life since then. */
   isRestored: boolean;
-  /** The same id was asked for before, maybe of another life of the broker: its result may come without another acceptance. */
+  /** The same id was requested before, maybe in another life of the broker: its result may come without another acceptance. */
   isOld: boolean;
   accepted: boolean;
   answered: boolean;
@@ -33,7 +33,7 @@ export class RepliesChecker implements BrokerChecker {
   #owed: Asked | undefined;
   #isDraining = false;
   readonly #members = new Set<string>();
-  /** Who beats and is not registered: it need not be told anything (rule 6). */
+  /** Peers that send heartbeats without being registered: they need no answer (rule 6). */
   readonly #former = new Set<string>();
 
   /** `isStored`: guaranteed jobs outlive the broker. */
@@ -47,7 +47,7 @@ export class RepliesChecker implements BrokerChecker {
         for (const books of [this.#members, this.#former]) books.clear();
         for (const [id, asked] of this.#asked)
           if (!asked.isKept) this.#asked.delete(id);
-          // It may run twice, and be answered twice then.
+          // It may run twice, and then be answered twice.
           else [asked.isOld, asked.isRestored, asked.answered] = [true, true, false];
         this.#owed = undefined;
         this.#isDraining = false;

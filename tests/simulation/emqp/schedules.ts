@@ -1,7 +1,7 @@
 /**
- * Checker of scheduler rules 2, 4, 5 and 8 of docs/protocols/emqp.md: each run of a regular job has a write of its own before it, in the same
- * life of the scheduler; no interval has two runs; what was unscheduled does not run, and never again once that is on the disk,
- * from which it goes; a crash costs one interval at most.
+ * Checker of scheduler rules 2, 4, 5 and 8 of docs/protocols/emqp.md: each run of a regular job follows its own write, in the same life of
+ * the scheduler; no interval has two runs; an unscheduled job does not run, and never again once its removal is on disk; a crash costs at
+ * most one interval.
  */
 import type { SchedulerChecker, SchedulerSight } from './sight.js';
 
@@ -11,7 +11,7 @@ const LATE_IN_CALM_MS = 30;
 const ROUNDING_MS = 1;
 
 interface Tick {
-  /** Its interval; the shortest and the longest it may be, when nobody knows whether a SCHEDULE was kept. */
+  /** Its interval; the shortest and the longest possible one if it is unknown whether a SCHEDULE was kept. */
   shortestMs: number;
   longestMs: number;
   /** It was scheduled, as far as this life of the scheduler was told or has read. */
@@ -21,15 +21,15 @@ interface Tick {
   writes: number;
   /** The last two runs, newest first. */
   ranAt: number[];
-  /** The next run may be that of the SCHEDULE itself, which comes when that is on the disk, or one that was written before a pause. */
+  /** The next run may be that of the SCHEDULE itself, which comes once that is on disk, or one that was written before a pause. */
   isNew: boolean;
-  /** From when on the next run is waited for; with what had gone wrong until then. */
+  /** From when the next run is expected, and what had gone wrong until then. */
   waitsSince: number;
   offlineMs: number;
   restarts: number;
 }
 
-/** Follows what the scheduler is told, writes and sends. */
+/** Follows what the scheduler receives, writes and sends. */
 export class SchedulesChecker implements SchedulerChecker {
   readonly #clock: { now(): number };
   readonly #isDiskSound: boolean;
@@ -38,22 +38,22 @@ export class SchedulesChecker implements SchedulerChecker {
   #offlineMs = 0;
   #restarts = 0;
   #lateMs = LATE_MS;
-  /** All runs there were. */
+  /** All runs so far. */
   runs = 0;
 
-  /** `isDiskSound`: writes do not fail; jobs run without a disk that does, and nothing is promised then. */
+  /** `isDiskSound`: writes do not fail; with a failing disk jobs run without it, and nothing is promised. */
   constructor(clock: { now(): number }, isDiskSound: boolean) {
     this.#clock = clock;
     this.#isDiskSound = isDiskSound;
   }
 
-  /** From now on nothing goes wrong. */
+  /** From now on nothing fails. */
   begin(): void {
     this.#lateMs = LATE_IN_CALM_MS;
     for (const tick of this.#ticks.values()) this.#waitAnew(tick, this.#clock.now());
   }
 
-  /** To be called when all is still well. Throws for a job that should have run and did not, or is still on the disk and should not be. */
+  /** Call it while all is still well. Throws for a job that should have run but did not, or that is still on disk but should not be. */
   requireRuns(): void {
     for (const [name, tick] of this.#ticks) {
       if (!tick.onDisk) continue;
@@ -112,7 +112,7 @@ export class SchedulesChecker implements SchedulerChecker {
     if (this.#isDiskSound && tick.writes === 0) throw new Error(`${name} ran before that was on the disk`);
     tick.writes--;
     const [, last] = tick.ranAt;
-    // One run may have waited for a broker, so it takes three to tell.
+    // One run may have waited for a broker, so only three prove a fault.
     if (last !== undefined && now - last < tick.shortestMs - ROUNDING_MS)
       throw new Error(`${name} ran three times in ${(now - last).toFixed(0)} ms`);
     this.#checkGap(name, tick);
@@ -135,7 +135,7 @@ export class SchedulesChecker implements SchedulerChecker {
     tick.restarts = this.#restarts;
   }
 
-  /** What was not on the disk is forgotten, and so is a run that was not sent. */
+  /** What was not on disk is forgotten, and so is a run that was not sent. */
   #onRestart(now: number): void {
     this.#restarts++;
     this.#offlineSince ??= now;

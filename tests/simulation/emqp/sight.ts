@@ -1,4 +1,4 @@
-/** What a broker and a scheduler see and do, as typed facts: the one place where checkers get theirs from. */
+/** What a broker and a scheduler receive and do, as typed facts: the only source of facts for checkers. */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtScheduler, decodeEmqpAtWorker } from '@proj/frames/emqp';
 import type { EmqpToBroker, EmqpToScheduler, EmqpToWorker } from '@proj/frames/emqp';
@@ -6,40 +6,42 @@ import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { RecordObserver } from '../kit/record-disk.js';
 import type { Simulation, Watcher } from '../kit/simulation.js';
 
-/** What a broker says; a client hears the same REPLYs as a scheduler. */
+/** Commands of a broker; a client gets the same REPLYs as a scheduler. */
 export type FromBroker = EmqpToWorker | EmqpToScheduler;
 
-/** One thing that the broker sees or does. `peer` names a connection to one of its ports, never used again. */
+/**
+ * One thing that the broker receives or does. `peer` names a connection to one of its ports; names are never reused.
+ */
 export type BrokerSight =
   | { readonly kind: 'received'; readonly peer: string; readonly command: EmqpToBroker }
   | { readonly kind: 'sent'; readonly peer: string; readonly command: FromBroker }
-  /** It did not go out after all, or not at all. */
+  /** It was not sent after all, or not at all. */
   | { readonly kind: 'returned'; readonly peer: string; readonly command: FromBroker }
   /** Announced by the broker itself. */
   | { readonly kind: 'joined'; readonly peer: string; readonly role: 'worker' | 'scheduler' }
   | { readonly kind: 'left'; readonly peer: string; readonly role: 'worker' | 'scheduler'; readonly reason: string }
   | { readonly kind: 'disconnected'; readonly peer: string }
-  /** It was told to come to its end, and takes no new requests. */
+  /** It was told to stop, and accepts no new requests. */
   | { readonly kind: 'draining' }
-  /** It is another process from now on. */
+  /** From now on it is another process. */
   | { readonly kind: 'crashed' };
 
 /** One thing that the scheduler does or that happens to its disk. `tick` is the name of a regular job. */
 export type SchedulerSight =
-  /** A SCHEDULE or UNSCHEDULE was handed to it. */
+  /** It received a SCHEDULE or UNSCHEDULE. */
   | { readonly kind: 'told'; readonly tick: string; readonly word: 'schedule' | 'unschedule'; readonly everyMs: number }
-  /** A run of the job is on the wire. */
+  /** A run of the job was sent. */
   | { readonly kind: 'ran'; readonly tick: string }
-  /** The job is on the disk, anew, or not any more. */
+  /** The job is on disk, changed on disk, or no longer there. */
   | { readonly kind: 'written' | 'erased'; readonly tick: string }
   /** It has a broker and can listen to it, or not. */
   | { readonly kind: 'online' | 'offline' }
-  /** It was stopped for a while, and goes on. */
+  /** It was stopped for a while, and continues. */
   | { readonly kind: 'woken' }
-  /** It is another process from now on. */
+  /** From now on it is another process. */
   | { readonly kind: 'restarted' };
 
-/** Checks one promise on what the broker sees and does. Throws when it is broken. */
+/** Checks one promise on what the broker receives and does. Throws when it is broken. */
 export interface BrokerChecker {
   onSight(sight: BrokerSight): void;
 }
@@ -49,7 +51,7 @@ export interface SchedulerChecker {
   onRun(sight: SchedulerSight): void;
 }
 
-/** The broker's sockets, in the order it makes them; consoles have the third. */
+/** The broker's sockets, in creation order; consoles have the third. */
 const PORTS = ['frontend', 'backend'] as const;
 
 /** Passes what happens at the broker's sockets to the checkers. */
@@ -58,14 +60,14 @@ export class BrokerSights implements Watcher {
   readonly #checkers: readonly BrokerChecker[];
   readonly #simulation: Simulation;
 
-  /** `process`: where the broker runs. What a checker throws is a failure of the simulation. */
+  /** `process`: where the broker runs. An exception of a checker is a failure of the simulation. */
   constructor(process: string, checkers: readonly BrokerChecker[], simulation: Simulation) {
     this.#process = process;
     this.#checkers = checkers;
     this.#simulation = simulation;
   }
 
-  /** Takes a sight that is no event of the network. */
+  /** Adds a sight that is not an event of the network. */
   show(sight: BrokerSight): void {
     if (sight.kind === 'joined') this.#simulation.note(`${sight.role} ${sight.peer} joined`);
     else if (sight.kind === 'left') this.#simulation.note(`${sight.role} ${sight.peer} left: ${sight.reason}`);
@@ -100,7 +102,7 @@ export class SchedulerSights implements Watcher, RecordObserver {
   readonly #ticks = new Map<string, string>();
   #hasBroker = false;
 
-  /** `process`: where the scheduler runs. What a checker throws is a failure of the simulation. */
+  /** `process`: where the scheduler runs. An exception of a checker is a failure of the simulation. */
   constructor(process: string, checkers: readonly SchedulerChecker[], simulation: Simulation) {
     this.#process = process;
     this.#checkers = checkers;
@@ -146,7 +148,7 @@ export class SchedulerSights implements Watcher, RecordObserver {
     this.show({ kind: hasBroker ? 'online' : 'offline' });
   }
 
-  /** Takes a sight that is no event of the network. */
+  /** Adds a sight that is not an event of the network. */
   show(sight: SchedulerSight): void {
     for (const checker of this.#checkers)
       this.#simulation.check(checker.constructor.name, () => {
@@ -155,7 +157,7 @@ export class SchedulerSights implements Watcher, RecordObserver {
   }
 }
 
-/** A message of the broker, to whomever. */
+/** A message of the broker, to any peer. */
 export function decodeFromBroker(frames: readonly Uint8Array[]): FromBroker {
   const command = decodeEmqpAtWorker(frames);
   return command.kind === 'malformed' ? decodeEmqpAtScheduler(frames) : command;
@@ -164,17 +166,17 @@ export function decodeFromBroker(frames: readonly Uint8Array[]): FromBroker {
 /** Every job of the workload has its name in its body, between these. */
 const NAME = /<([^<>]+)>/;
 
-/** What the workload calls the job of this body, or record. */
+/** The workload's name for the job with this body or record. */
 export function jobName(body: Uint8Array): string {
   return NAME.exec(latin1(body))?.[1] ?? '?';
 }
 
-/** The body of a job of this name is made of this. */
+/** The body of a job with this name contains this. */
 export function nameInBody(name: string): string {
   return `<${name}>`;
 }
 
-/** The same routing id at the other port is somebody else. */
+/** The same routing id at the other port is another peer. */
 export function partyOf(port: string, { key }: { readonly key: string }): string {
   return `${port}/${key}`;
 }

@@ -7,7 +7,7 @@ import { Cluster } from './cluster.js';
 /** By then every job has its outcome. Virtual milliseconds. */
 const PATIENCE_MS = 70_000;
 
-/** What one run was like. */
+/** Facts about one run. */
 export interface Summary extends CourseSummary {
   readonly calls: number;
   readonly answered: number;
@@ -15,7 +15,7 @@ export interface Summary extends CourseSummary {
   readonly ticks: number;
 }
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function simulateEmqp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
   const { simulation, workload, plan, jobs, schedules, victims, clients } = cluster;
@@ -33,9 +33,9 @@ export async function simulateEmqp(seed: number): Promise<Summary> {
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
     troubles: () => (isDiskFull ? troubles() : []),
-    // Also longer than ZMTP's own notice of silence.
+    // Also longer than ZMTP takes to notice silence.
     settleMs: 9000,
-    // Longer than two intervals of any regular job, and what its planner waits before it unschedules some.
+    // Longer than two intervals of any regular job, and how long its planner waits before it unschedules some.
     calmMs: 10_000,
     patienceMs: PATIENCE_MS,
     onHealed: () => {

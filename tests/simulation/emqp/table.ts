@@ -1,4 +1,4 @@
-/** Checker of broker rules 4, 6, 29 and 30 of docs/protocols/emqp.md: when all is calm, the broker lists whoever lives, each once, with its slots. */
+/** Checker of broker rules 4, 6, 29 and 30 of docs/protocols/emqp.md: when all is calm, the broker lists each live peer once, with its slots. */
 import { decodeEmqpAtAdmin, encodeEmqp } from '@proj/frames/emqp';
 import type { EmqpCommand } from '@proj/frames/emqp';
 import type { NetworkEvent, VirtualTransport } from '@proj/transport/virtual';
@@ -29,7 +29,7 @@ export class TableChecker implements Watcher {
     else if (event.kind === 'disconnected') this.#hosts.delete(event.peer.key);
   }
 
-  /** A console that looks until the table is as `expected`, a line per peer. For use as a process. */
+  /** A console that asks until the table is as `expected`, one line per peer. For use as a process. */
   console(transport: VirtualTransport, endpoint: string): Program {
     const port = transport.dealer({ lingerMs: 0 });
     port.connect(endpoint);
@@ -65,7 +65,7 @@ export class TableChecker implements Watcher {
     };
   }
 
-  /** What is wrong with what the console was told last, a line each; nothing when it is right. */
+  /** What is wrong with the console's last answer, one line each; empty if it is right. */
   differences(expected: readonly string[]): string[] {
     const found = [...this.#workers, ...this.#schedulers];
     const missing = expected.filter((line) => !found.includes(line)).map((line) => `${line} is missing`);
@@ -83,7 +83,7 @@ export class TableChecker implements Watcher {
   }
 }
 
-/** How a worker is listed; the order of its queues says who was served last. */
+/** How a worker is listed; the order of its queues shows which was served last. */
 export function lineOf(host = '?', queues: readonly (readonly [number, string])[], slots: number): string {
   const sorted = queues.map(([weight, name]) => `${name}:${weight}`).sort();
   return `${host} ${sorted.join(' ')}, ${slots} slots`;

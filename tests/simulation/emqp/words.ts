@@ -1,4 +1,4 @@
-/** EventMQ messages in words, for traces. */
+/** EventMQ messages as text, for traces. */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtAdmin, decodeEmqpAtAdminPort, decodeEmqpAtBroker } from '@proj/frames/emqp';
 import type { MessageEvent } from '@proj/transport/virtual';

@@ -1,4 +1,4 @@
-/** What the simulated clients ask for, what becomes of it, and the account of every job. */
+/** The requests of the simulated clients, their outcomes, and a record of every job. */
 import type { EmqpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
@@ -10,7 +10,7 @@ import type { ClusterPlan } from './plan.js';
 import { nameInBody } from './sight.js';
 import type { Task } from './task.js';
 
-/** One job of a client, from its issue to its outcome. */
+/** One job of a client, from its start to its outcome. */
 interface Call {
   readonly name: string;
   readonly task: Task;
@@ -25,7 +25,7 @@ interface Call {
   runs: number;
 }
 
-/** What a client is told of a job that its broker did not end. */
+/** What a client gets for a job that its broker did not end. */
 const STOPPED = 'job lost: the broker has stopped';
 
 /** Failures that a client may report while there are faults. */
@@ -35,17 +35,17 @@ const EXCUSABLE = ['TIMEOUT', 'PEER_LOST'] as const;
 const THINK_MS = 600;
 const LONG_JOB_MS = 1500;
 const SHORT_JOB_MS = 150;
-/** How long a result that nobody has promised is waited for. Virtual milliseconds. */
+/** How long to wait for a result that nothing guarantees. Virtual milliseconds. */
 const WAIT_MS = 6000;
 
 const GAVE_UP = 'waited long enough';
 
-/** All jobs of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+/** All jobs of a run. Wrong answers fail the simulation at once, missing ones at the end. */
 export class Workload implements RunObserver {
   readonly #simulation: Simulation;
   readonly #plan: ClusterPlan;
   readonly #calls = new Map<string, Call>();
-  /** Set when faults are over and things have settled. */
+  /** Set when faults are over and everything has settled. */
   calm = false;
   #stopped = false;
 
@@ -54,12 +54,12 @@ export class Workload implements RunObserver {
     this.#plan = plan;
   }
 
-  /** No further calls begin. */
+  /** No further calls start. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Calls of processes that still live, without an outcome. */
+  /** Calls of live processes without an outcome. */
   get open(): string[] {
     const open = [...this.#calls.values()].filter(({ outcome }) => outcome === 'open');
     return open.filter(({ transport }) => transport.state !== 'dead').map(({ name }) => name);
@@ -84,7 +84,9 @@ export class Workload implements RunObserver {
       this.#simulation.fail(`${name} runs for the ${run}th time, allowed are ${call.retries} retries`);
   }
 
-  /** Fails the simulation for every job that ran more often than its dispatches allow, or never although a client was told so. */
+  /**
+   * Fails the simulation for every job that ran more often than its dispatches allow, or never although its client got a result.
+   */
   requireRuns(dispatches: ReadonlyMap<string, number>): void {
     for (const { name, runs, retries, outcome } of this.#calls.values()) {
       const most = (dispatches.get(name) ?? 0) * (retries + 1);
@@ -124,7 +126,7 @@ export class Workload implements RunObserver {
   async #perform(client: EmqpClient, call: Call, queue: string): Promise<void> {
     const { name, task, guarantee, wantsResult: replyRequested, retries: retryCount, transport } = call;
     const job = { path: 'jobs', callable: 'work', args: [nameInBody(name), task] };
-    // What hangs ends by its own timeout.
+    // A call that hangs ends by its own timeout.
     const timeoutSeconds = task.end === 'hangs' ? 1 : 0;
     const { signal, release } = this.#patience(call);
     try {
@@ -155,7 +157,7 @@ export class Workload implements RunObserver {
     }
   }
 
-  /** Results that may be lost are not waited for until the end of days. */
+  /** Do not wait until the end for results that may be lost. */
   #patience(call: Call): { readonly signal: AbortSignal; readonly release: () => void } {
     const controller = new AbortController();
     const { transport } = call;
@@ -172,8 +174,8 @@ export class Workload implements RunObserver {
   }
 
   /**
-   * Without faults at broker and clients all is accepted and answered: with the result, or with what became of the job. Where clients hear of
-   * lost connections they ask for guaranteed jobs again, and are answered once these are accepted.
+   * Without faults at broker and clients every job is accepted and answered, with the result or with what happened to the job. Clients that
+   * learn of lost connections request guaranteed jobs again, and get an answer once these are accepted.
    */
   #mayFail({ calm, guarantee, accepted }: Call, code: 'TIMEOUT' | 'PEER_LOST' | undefined): boolean {
     if (calm || (guarantee && code === 'PEER_LOST')) return false;
@@ -192,7 +194,7 @@ export class Workload implements RunObserver {
   #expect({ name, guarantee, retries }: Call, text: string, expected: string): void {
     const { guaranteeAttempts } = this.#plan;
     const lostWith = (workers: number) => `job lost with ${workers === 1 ? 'its worker' : `${workers} workers`}`;
-    // What a broker or a job manager says in the place of a job that did not end.
+    // What a broker or a job manager answers for a job that did not end.
     const instead = guarantee ? [`guaranteed ${lostWith(guaranteeAttempts)}`] : [lostWith(retries + 1)];
     if (!guarantee && retries === 0) instead.push('the job manager stopped before the job had ended');
     if (this.#plan.faults === 'everything' || this.#plan.faults === 'broker') instead.push(STOPPED);

@@ -1,4 +1,4 @@
-/** The course of every run: some time of peace, a phase of faults, healing, a time of calm, the final accounts, the leak check. */
+/** The sequence of every run: a peaceful phase, a phase of faults, healing, a calm phase, the final checks, the leak check. */
 import type { DiskTroubles } from './disk-troubles.js';
 import { Faults } from './faults.js';
 import { closeAndCheckLeaks } from './leaks.js';
@@ -8,20 +8,20 @@ const PEACE_MS = 1000;
 const FAULTS_MS = 20_000;
 const LONGEST_FAULT_MS = 3000;
 
-/** What a protocol brings to its runs. Times are virtual milliseconds. */
+/** What a protocol contributes to its runs. Times are virtual milliseconds. */
 export interface Course {
   readonly simulation: Simulation;
-  /** Hosts that suffer. */
+  /** Hosts that suffer faults. */
   readonly victims: readonly Host[];
   /** Hosts whose program ends with the run, and not before. */
   readonly lasting: readonly Host[];
-  /** Pairs of hosts whose lines suffer. */
+  /** Pairs of hosts whose links suffer. */
   readonly links: readonly (readonly [Host, Host])[];
   /** Mean time between two faults. */
   readonly meanGapMs: number;
-  /** Begins the troubles of disks. */
+  /** Starts the troubles of disks. */
   readonly troubles?: () => readonly DiskTroubles[];
-  /** Longer than anything that a fault leaves behind. */
+  /** Longer than any aftereffect of a fault. */
   readonly settleMs: number;
   readonly calmMs: number;
   /** By then every call has its outcome. */
@@ -33,25 +33,25 @@ export interface Course {
   };
   /** Faults are over, and things begin to settle. */
   readonly onHealed?: () => void;
-  /** The time to settle is over. */
+  /** The settling time is over. */
   readonly onSettled?: () => Promise<void>;
   /** From here on nothing has an excuse. */
   readonly beginCalm: () => void;
-  /** The time of calm is over; calls may still be open. */
+  /** The calm is over; calls may still be open. */
   readonly onCalmOver?: () => void;
   /** Every call has its outcome. */
   readonly accounts: () => Promise<void>;
 }
 
-/** What every run can tell. */
+/** What every run reports. */
 export interface CourseSummary {
-  /** Equal for two runs that were equal event by event. */
+  /** Equal for two runs that were identical event by event. */
   readonly hash: string;
   readonly events: number;
   readonly faults: number;
 }
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function runCourse(course: Course): Promise<CourseSummary> {
   const { simulation, workload, victims, lasting } = course;
   for (const host of simulation.hosts) host.start();

@@ -1,4 +1,7 @@
-/** What goes wrong with the disk: full for a while, or slow. Drawn from the seed, beside the faults of processes and lines. */
+/**
+ * What goes wrong with the disk: full for a while, or slow. Drawn from the seed, separately from the faults of processes and
+ * links.
+ */
 import type { Timer } from '@proj/heartbeat';
 import type { SeededRandom } from '@proj/transport/virtual';
 import type { Simulation } from './simulation.js';
@@ -10,13 +13,13 @@ const SLOW_MS = 120;
 
 /** A disk that can be in trouble. */
 export interface Troubled {
-  /** The code all writes fail with. */
+  /** The error code of all writes. */
   failing: string | undefined;
   /** Longest time until a write is flushed. Virtual milliseconds. */
   slowestMs: number;
 }
 
-/** Begins at once, ends with `heal`. */
+/** Starts at once, ends with `heal`. */
 export class DiskTroubles {
   readonly #simulation: Simulation;
   readonly #name: string;
@@ -26,7 +29,7 @@ export class DiskTroubles {
   readonly #usualMs: number;
   #next: Timer | undefined;
 
-  /** `name`: of the disk, in the trace; each has troubles of its own. */
+  /** `name`: of the disk, in the trace; each disk has its own troubles. */
   constructor(simulation: Simulation, disk: Troubled, meanGapMs: number, name = 'disk') {
     this.#simulation = simulation;
     this.#name = name;

@@ -1,8 +1,11 @@
-/** Who may be late: a process that was paused or slowed says nothing about its patience until it has caught up. */
+/**
+ * Which processes may be late: a process that was paused or slowed proves nothing about its patience until it has
+ * caught up.
+ */
 import type { NetworkEvent } from '@proj/transport/virtual';
 import type { Watcher } from './simulation.js';
 
-/** The last pause of a process that is over. */
+/** The last finished pause of a process. */
 export interface Pause {
   readonly until: number;
   readonly lastedMs: number;
@@ -47,12 +50,12 @@ export class Excuses implements Watcher {
     return now <= (this.#until.get(process) ?? -Infinity) + patienceMs;
   }
 
-  /** The last pause of this process, if it has had one. */
+  /** The last pause of this process, if any. */
   lastPause(process: string): Pause | undefined {
     return this.#pauses.get(process);
   }
 
-  /** The last timer comes late by that much, and whoever notices gives its peers as much again. */
+  /** The last timer is late by that much, and a process that notices gives its peers as much extra time. */
   #forgive(process: string, lateMs: number, now: number): void {
     this.#until.set(process, Math.max(this.#until.get(process) ?? -Infinity, now + 2 * lateMs));
   }

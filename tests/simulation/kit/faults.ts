@@ -7,7 +7,7 @@ import type { Host, Simulation } from './simulation.js';
 export interface FaultOptions {
   /** Hosts that may crash, pause or wake up late. */
   readonly hosts: readonly Host[];
-  /** Hosts whose program may be closed in good order and started again. */
+  /** Hosts whose program may be shut down cleanly and restarted. */
   readonly restarts: readonly Host[];
   /** Pairs of hosts whose link may be cut, partitioned or slow. */
   readonly links: readonly (readonly [Host, Host])[];
@@ -19,7 +19,7 @@ export interface FaultOptions {
 
 type Undo = () => void;
 
-/** Injects a fault and returns how to mend it; `undefined` when it mends itself or cannot happen now. */
+/** Injects a fault and returns how to mend it; `undefined` if it mends itself or is not possible now. */
 type Fault = (context: FaultContext) => Undo | undefined;
 
 interface FaultContext {
@@ -31,7 +31,7 @@ interface FaultContext {
 const crash: Fault = ({ random, options }) => {
   const host = random.pick(options.hosts);
   if (!host.isUp) return undefined;
-  // One death in five is one of the machine: nobody is told.
+  // One death in five is that of the machine: no peer gets a notice.
   host.crash({ silent: random.chance(0.2) });
   return () => {
     host.start();
@@ -99,16 +99,16 @@ export class Faults {
   readonly #context: FaultContext;
   readonly #undone = new Map<Undo, Timer>();
   #next: Timer | undefined;
-  /** Faults injected so far. */
+  /** Number of faults so far. */
   count = 0;
 
-  /** Begins at once. */
+  /** Starts at once. */
   constructor(simulation: Simulation, options: FaultOptions) {
     this.#context = { simulation, options, random: simulation.random.fork('faults') };
     this.#schedule();
   }
 
-  /** Ends the phase: nothing more goes wrong, and what is broken is mended now. */
+  /** Ends the phase: nothing more goes wrong, and everything broken is mended now. */
   heal(): void {
     this.#next?.cancel();
     for (const [undo, timer] of this.#undone) {
@@ -132,7 +132,7 @@ export class Faults {
     const undo = random.pick(MENU)(this.#context);
     this.count++;
     if (undo === undefined) return;
-    // Short troubles are the common ones; squaring makes them so.
+    // Squaring makes short troubles the common ones.
     const lasts = random.next() ** 2 * options.longestMs;
     const timer = simulation.clock.at(simulation.clock.now() + lasts, () => {
       this.#undone.delete(undo);

@@ -23,7 +23,7 @@ async function listener(transport: VirtualTransport): Promise<Program> {
   return port;
 }
 
-/** Says its name every 50 ms. */
+/** Sends its name every 50 ms. */
 function talker(transport: VirtualTransport): Program {
   const port: SocketPort = transport.dealer();
   port.connect('tcp://sim:1');
@@ -77,7 +77,7 @@ describe('a simulation', () => {
   it('is whole after healing: every host is up and every message arrives', async () => {
     for (let seed = 0; seed < 10; seed++) {
       const simulation = await withFaults(seed);
-      // A machine that died without a word is missed after one ZMTP heartbeat and its timeout.
+      // A machine that died silently is missed after one ZMTP heartbeat and its timeout.
       await simulation.run(9000);
       const heard = new Map<string, number>();
       simulation.watch({
@@ -110,7 +110,7 @@ describe('a simulation', () => {
     expect(simulation.clock.now()).toBeLessThan(700);
   });
 
-  it('fails when a program does not start', async () => {
+  it('fails if a program does not start', async () => {
     const simulation = cluster(1);
     simulation.host('second server', listener).start();
     await expect(simulation.run(1)).rejects.toThrow('second server did not start: ProjError: endpoint "tcp://sim:1"');
@@ -129,7 +129,7 @@ describe('a simulation', () => {
 });
 
 describe('the leak check', () => {
-  it('passes what closes in good order', async () => {
+  it('passes what closes cleanly', async () => {
     await closeAndCheckLeaks(cluster(1));
   });
 
@@ -163,7 +163,7 @@ describe('seeds', () => {
     expect(short.length).toBeLessThanOrEqual(20);
   });
 
-  it('refuse what is no number', () => {
+  it('refuse text that is not a number', () => {
     expect(() => seedsToRun(3, { SIM_SEED: 'x' })).toThrow('SIM_SEED=x');
   });
 

@@ -1,11 +1,11 @@
-/** Checker: whoever closed everything has neither sockets nor timers left. */
+/** Checker: after a program has closed everything, no sockets or timers are left. */
 import type { Simulation } from './simulation.js';
 
-/** Longer than anything a closed connection still has under way. Virtual milliseconds. */
+/** Longer than anything that a closed connection still does. Virtual milliseconds. */
 const REST_MS = 60_000;
 
 /**
- * Closes every program, all at once, and fails the simulation for each socket or timer that survives. All hosts must be
+ * Closes every program at once, and fails the simulation for each socket or timer that survives. All hosts must be
  * running.
  */
 export async function closeAndCheckLeaks(simulation: Simulation): Promise<void> {

@@ -4,20 +4,20 @@ import type { RecordBatch, RecordStore } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import { sleep } from './sleep.js';
 
-/** Who must know what is on the disk. */
+/** Observers that must know what is on disk. */
 export interface RecordObserver {
   onPut(key: string, value: Uint8Array): void;
   onRemoved(key: string): void;
 }
 
-/** Time from a flush to the word of it, and of a read. Virtual milliseconds. */
+/** Time from a flush until it is reported, and of a read. Virtual milliseconds. */
 const WORD_MS = 2;
 const READ_MS = 3;
 
-/** What is on it. */
+/** Its contents. */
 export class RecordDisk {
   readonly records = new Map<string, Uint8Array>();
-  /** The code all writes fail with. */
+  /** The error code of all writes. */
   failing: string | undefined;
   /** Longest time until writes are flushed. Virtual milliseconds. */
   slowestMs = 4;
@@ -44,8 +44,8 @@ interface Waiting {
 }
 
 /**
- * The store of one process on that disk. Commits that come during a flush share the next one. Between a flush and the word of it lies a
- * moment in which the process may die, and what is read is as old as the reading took.
+ * The store of one process on that disk. Commits made during a flush share the next one. The process may die between a flush and its
+ * report, and the result of a read is as old as the read took.
  */
 export class DiskRecords implements RecordStore {
   readonly #disk: RecordDisk;

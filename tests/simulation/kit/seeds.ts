@@ -1,12 +1,12 @@
-/** Which seeds a test runs, and what it says about one that fails. */
+/** Which seeds a test runs, and what it prints about one that fails. */
 import { SimulationFailure } from './simulation.js';
 
-/** How many seeds `npm test` runs; those from here on are left to `npm run test:all`. */
+/** How many seeds `npm test` runs; the later ones are left to `npm run test:all`. */
 const SHORT = 20;
 
 /**
- * The first of `count` seeds, from 0 on; in the task `long` the others. With `SIM_SEED=n` in the environment that one alone, with
- * `SIM_SEEDS=n` the first n, with `SIM_SEEDS=from-to` those.
+ * The first of `count` seeds, from 0 on; in the task `long` the others. With `SIM_SEED=n` in the environment only that one, with
+ * `SIM_SEEDS=n` the first n, with `SIM_SEEDS=from-to` that range.
  */
 export function seedsToRun(count: number, env: Readonly<Record<string, string | undefined>> = process.env): number[] {
   const one = env['SIM_SEED'];
@@ -17,7 +17,7 @@ export function seedsToRun(count: number, env: Readonly<Record<string, string | 
   return last === undefined ? range(0, from) : range(from, integer('SIM_SEEDS', last) + 1);
 }
 
-/** Runs one seed; a failure ends with the line that repeats it. `pattern` is what selects the test file. */
+/** Runs one seed; a failure ends with the line that repeats it. `pattern` selects the test file. */
 export async function runSeed<Result>(
   seed: number,
   pattern: string,
@@ -29,7 +29,7 @@ export async function runSeed<Result>(
     const stack = cause instanceof Error ? cause.stack : undefined;
     const what = cause instanceof SimulationFailure ? cause.message : (stack ?? String(cause));
     const error = new Error(`seed ${seed} ${what}\nRepeat it: SIM_SEED=${seed} npm test -- ${pattern}`);
-    // Where the report was put together is of no interest; the events in it are.
+    // Where the report was built does not matter; the events in it do.
     error.stack = error.message;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** A cluster of real programs on a virtual network: hosts that can be restarted, watchers that check, time that is moved. */
+/** A cluster of real programs on a virtual network: restartable hosts, watchers that check, and controlled time. */
 import type { ManualClock } from '@proj/heartbeat';
 import { advance, SeededRandom, VirtualNetwork } from '@proj/transport/virtual';
 import type { LinkTiming, NetworkEvent, VirtualTransport } from '@proj/transport/virtual';
@@ -13,7 +13,7 @@ export interface Program {
 /** Starts a program in a new process. Called again after each crash, with the transport of the next process. */
 export type StartProgram = (transport: VirtualTransport, random: SeededRandom) => Promise<Program> | Program;
 
-/** Told of everything that happens, in order; reports what must not be through `simulation.fail`. */
+/** Receives all events in order; reports faults through `simulation.fail`. */
 export interface Watcher {
   onEvent(event: NetworkEvent, now: number): void;
 }
@@ -23,7 +23,7 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly timing?: Partial<LinkTiming>;
   readonly disconnectNotices?: boolean;
-  /** How messages read in the trace of a failure. */
+  /** How to print messages in the trace of a failure. */
   readonly describe?: Describe;
 }
 
@@ -44,7 +44,7 @@ export class Host {
     this.#start = start;
   }
 
-  /** The present process; throws before the first start. */
+  /** The current process; throws before the first start. */
   get transport(): VirtualTransport {
     if (this.#transport === undefined) throw new Error(`host ${this.name} was not started`);
     return this.#transport;
@@ -71,7 +71,7 @@ export class Host {
     this.#simulation.network.crash(this.transport, options);
   }
 
-  /** Closes the program in good order, as on SIGTERM; whatever it leaves open is a failure of the simulation. */
+  /** Shuts the program down cleanly, as on SIGTERM; anything it leaves open is a failure of the simulation. */
   async close(): Promise<void> {
     const { transport } = this;
     const program = await this.#program;
@@ -81,7 +81,10 @@ export class Host {
       this.#simulation.fail(`${this.name} leaks ${openPorts} sockets and ${armedTimers} timers`);
   }
 
-  /** Closes the program in good order and starts the next process, as on a new release. A crash in between wins. */
+  /**
+   * Shuts the program down cleanly and starts the next process, as for a new release. A crash in between takes
+   * precedence.
+   */
   restart(): void {
     const { transport } = this;
     this.#simulation.note(`${this.name} restarts`);
@@ -98,12 +101,12 @@ export class Host {
   }
 }
 
-/** Thrown by `run` when something went wrong; its message is the whole report. */
+/** Thrown by `run` if something went wrong; its message is the whole report. */
 export class SimulationFailure extends Error {
   override readonly name = 'SimulationFailure';
 }
 
-/** How long `run` goes on before it looks for failures. Virtual milliseconds. */
+/** How long `run` continues before it checks for failures. Virtual milliseconds. */
 const SLICE_MS = 100;
 
 /** One run with one seed. */
@@ -144,14 +147,14 @@ export class Simulation {
     return this.#hosts;
   }
 
-  /** Adds a host; `start` it when its time has come. */
+  /** Adds a host; call its `start` when it should start. */
   host(name: string, start: StartProgram): Host {
     const host = new Host(this, name, start);
     this.#hosts.push(host);
     return host;
   }
 
-  /** Adds a watcher, and returns it. */
+  /** Adds a watcher and returns it. */
   watch<Kind extends Watcher>(watcher: Kind): Kind {
     this.#watchers.push(watcher);
     return watcher;
@@ -162,7 +165,7 @@ export class Simulation {
     this.trace.add(this.clock.now(), line);
   }
 
-  /** Records that something is wrong. Never throws: it is called from inside the programs under test. */
+  /** Records that something is wrong. Never throws, because it is called from inside the programs under test. */
   fail(what: string): void {
     if (this.#failures.length === 0) this.note(`FAILED: ${what}`);
     this.trace.freeze();
@@ -178,7 +181,7 @@ export class Simulation {
     }
   }
 
-  /** Moves virtual time; throws {@link SimulationFailure} when anything failed meanwhile or before. */
+  /** Advances virtual time; throws {@link SimulationFailure} if anything has failed. */
   async run(ms: number): Promise<void> {
     const until = this.clock.now() + ms;
     while (this.clock.now() < until) {
@@ -189,7 +192,7 @@ export class Simulation {
     }
   }
 
-  /** Moves virtual time until the condition holds; after `limitMs` it fails, saying what was `awaited`. */
+  /** Advances virtual time until the condition holds; fails after `limitMs`, and says what was `awaited`. */
   async runUntil(condition: () => boolean, limitMs: number, awaited: () => string): Promise<void> {
     const limit = this.clock.now() + limitMs;
     while (!condition()) {
@@ -198,13 +201,13 @@ export class Simulation {
     }
   }
 
-  /** Throws {@link SimulationFailure} when anything failed so far. */
+  /** Throws {@link SimulationFailure} if anything has failed so far. */
   throwIfFailed(): void {
     if (this.#failures.length === 0) return;
     throw new SimulationFailure([...this.#failures, 'The last events:', ...this.trace.lines()].join('\n'));
   }
 
-  /** Resolves after that much virtual time of the network: for what stands outside all processes. */
+  /** Resolves after this much virtual time of the network, for code outside all processes. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.clock.at(this.clock.now() + ms, resolve);

@@ -1,7 +1,7 @@
 /** Waiting in virtual time, inside a simulated process. */
 import type { VirtualTransport } from '@proj/transport/virtual';
 
-/** Resolves after that much time of the process; rejects when aborted. */
+/** Resolves after this much time of the process; rejects if aborted. */
 export function sleep(transport: VirtualTransport, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = transport.clock.at(transport.clock.now() + ms, resolve);

@@ -1,9 +1,9 @@
-/** What happened in a simulation: all of it as one hash, the last of it as text. */
+/** What happened in a simulation: all of it as one hash, the last part as text. */
 import { createHash } from 'node:crypto';
 import { printable } from '@proj/frames';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 
-/** Puts a message into words; the default shows the bytes. */
+/** Prints a message; the default shows the bytes. */
 export type Describe = (event: MessageEvent) => string;
 
 const showBytes: Describe = ({ frames }) => frames.map((frame) => printable(frame, 24)).join(' ');
@@ -13,7 +13,7 @@ interface Entry {
   readonly event: NetworkEvent | string;
 }
 
-/** Records every event of a run; keeps the last `max` of them, or `SIM_TRACE` of the environment, for the report of a failure. */
+/** Records every event of a run; keeps the last `max` events, or `SIM_TRACE` of the environment, for the report of a failure. */
 export class Trace {
   readonly #hash = createHash('sha256');
   readonly #max: number;
@@ -28,7 +28,7 @@ export class Trace {
     this.#describe = describe;
   }
 
-  /** Adds an event of the network, or a line of text about something else. */
+  /** Adds an event of the network, or a line of text. */
   add(now: number, event: NetworkEvent | string): void {
     if (this.#frozen) return;
     this.count++;
@@ -37,7 +37,7 @@ export class Trace {
     if (this.#entries.length >= 2 * this.#max) this.#entries = this.#entries.slice(-this.#max);
   }
 
-  /** Keeps the trace as it is: what comes after a failure does not explain it. */
+  /** Keeps the trace as it is: later events do not explain a failure. */
   freeze(): void {
     this.#frozen = true;
   }
@@ -47,7 +47,7 @@ export class Trace {
     return this.#hash.copy().digest('hex');
   }
 
-  /** The last events, a line each, oldest first. */
+  /** The last events, one line each, oldest first. */
   lines(): string[] {
     return this.#entries
       .slice(-this.#max)

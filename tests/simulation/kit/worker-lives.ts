@@ -1,24 +1,25 @@
 /**
- * What a broker must know of its workers' lives, by rules 11 to 13 of docs/protocols/mdp.md and 7, 10 and 11 of docs/protocols/ppp.md:
- * how long each has been silent, and how long it may be, which depends on whether it was ever heard to beat at work.
+ * What a broker must know about its workers' lives, by rules 11 to 13 of docs/protocols/mdp.md and 7, 10 and 11 of
+ * docs/protocols/ppp.md: how long each worker has been silent, and how long it may be, which depends on whether it has ever sent a
+ * heartbeat while working.
  */
 import { ROUNDING_MS } from './worker-patience.js';
 import type { Patience } from './worker-patience.js';
 
 /** Settings of a broker. */
 export interface BrokerPatience extends Patience {
-  /** For busy workers that were never heard at work. */
+  /** For busy workers that have never sent a heartbeat while working. */
   readonly muteExpiryMs: number;
 }
 
 interface Life {
-  /** When it was last heard of, or got its job. */
+  /** When it last sent something, or got its job. */
   heardAt: number;
   busy: boolean;
   beatsAtWork: boolean;
 }
 
-/** The registered workers of all brokers, by any name that tells them apart. */
+/** The registered workers of all brokers, by any unique name. */
 export class WorkerLives {
   readonly #patience: BrokerPatience;
   readonly #lives = new Map<string, Life>();
@@ -39,7 +40,7 @@ export class WorkerLives {
     this.#lives.delete(worker);
   }
 
-  /** Ends all whose names begin so. */
+  /** Ends all workers whose names begin with this. */
   endAll(prefix: string): void {
     for (const worker of this.#lives.keys()) if (worker.startsWith(prefix)) this.#lives.delete(worker);
   }
@@ -50,14 +51,14 @@ export class WorkerLives {
     if (life !== undefined) Object.assign(life, { heardAt: now, busy: true });
   }
 
-  /** The worker was heard; does nothing for one that is not registered. */
+  /** The worker sent something; does nothing for an unregistered one. */
   heard(worker: string, what: 'beat' | 'answer' | 'other', now: number): void {
     const life = this.#lives.get(worker);
     if (life === undefined) return;
     const wasMute = life.busy && !life.beatsAtWork;
     if (what === 'answer') life.busy = false;
     if (what === 'beat' && wasMute) {
-      // One that may have crossed with the job says nothing.
+      // A heartbeat that may have crossed with the job proves nothing.
       if (now - life.heardAt < this.#patience.heartbeatIntervalMs / 2 - ROUNDING_MS) return;
       life.beatsAtWork = true;
     }

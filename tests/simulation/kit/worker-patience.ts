@@ -1,6 +1,6 @@
 /**
- * Checker of worker rule 3 of docs/protocols/mdp.md and worker rule 5 of docs/protocols/ppp.md: a worker does not go on
- * talking to a broker that is silent.
+ * Checker of worker rule 3 of docs/protocols/mdp.md and worker rule 5 of docs/protocols/ppp.md: a worker stops talking
+ * to a silent broker.
  */
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Excuses } from './excuses.js';
@@ -22,7 +22,7 @@ export type IsHeartbeat = (frames: readonly Uint8Array[]) => boolean;
 export class WorkerPatienceChecker implements Watcher {
   readonly #simulation: Simulation;
   readonly #limitMs: number;
-  /** When each socket was last heard on; when it was first spoken on, before that. */
+  /** When each socket last received something, or first sent something before that. */
   readonly #heardAt = new Map<string, number>();
   readonly #excuses: Excuses;
   readonly #isHeartbeat: IsHeartbeat;

@@ -1,4 +1,4 @@
-/** Checker of rules 11 to 13: without faults nobody is lost, and no request is put to more than one worker. */
+/** Checker of rules 11 to 13: without faults no worker is lost, and no request goes to more than one worker. */
 import { requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -10,15 +10,15 @@ export class CalmChecker implements Checker {
   #calm = false;
 
   /**
-   * `isCalm` tells requests issued in the calm from those that faults may have duplicated. `mayMove`: workers go back to
-   * the broker they prefer when they find the time, which a request under way to them survives at another worker.
+   * `isCalm` tells requests issued in the calm from those that faults may have duplicated. `mayMove`: idle workers
+   * return to their preferred broker; a request on its way to them then goes to another worker.
    */
   constructor(isCalm: (id: string) => boolean, mayMove = false) {
     this.#isCalm = isCalm;
     this.#mayMove = mayMove;
   }
 
-  /** From now on nothing goes wrong by itself. */
+  /** From now on nothing fails by itself. */
   begin(): void {
     this.#calm = true;
   }

@@ -1,4 +1,4 @@
-/** Each checker finds what it is there to find, and keeps quiet otherwise. */
+/** Each checker finds the faults it is for, and reports nothing else. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import { ManualClock } from '@proj/heartbeat';
@@ -155,7 +155,7 @@ describe('CalmChecker finds', () => {
     expect(check(calm(), command('sent', 'w', { kind: 'disconnect' }))).toContain('told DISCONNECT');
   });
 
-  it('nothing while there is no calm', () => {
+  it('nothing before the calm', () => {
     expect(check(new CalmChecker(() => true), lost('w'))).toBe('fine');
   });
 });
@@ -167,12 +167,12 @@ const beats = (kind: 'sent' | 'received', w: string) => command(kind, w, { kind:
 const ends = (w: string) => command('sent', w, { kind: 'disconnect' });
 
 describe('MannersChecker finds', () => {
-  it('a stranger that is not told DISCONNECT', () => {
+  it('a stranger that does not get DISCONNECT', () => {
     expect(check(manners(), beats('received', 'w'), beats('received', 'v'))).toContain('not told DISCONNECT');
     expect(check(manners(), beats('received', 'w'), ends('w'), beats('received', 'w'), asks('c', '1'))).toBe('fine');
   });
 
-  it('a DISCONNECT too many', () => {
+  it('an unnecessary DISCONNECT', () => {
     expect(check(manners(), ends('w'))).toContain('not asked');
     expect(check(manners(), beats('received', 'w'), ends('w'), ends('w'))).toContain('not asked');
     expect(check(manners(), beats('received', 'w'), ends('w'), beats('received', 'w'), ends('w'))).toContain(
@@ -180,7 +180,7 @@ describe('MannersChecker finds', () => {
     );
   });
 
-  it('a heartbeat to somebody unknown, or long silent', () => {
+  it('a heartbeat to an unknown peer, or to one that has long been silent', () => {
     expect(check(manners(), beats('sent', 'w'))).toContain('not registered');
     const checker = manners();
     expect(check(checker, ready('w'))).toBe('fine');
@@ -214,7 +214,7 @@ describe('MannersChecker finds a worker given up', () => {
 });
 
 describe('WorkerPatienceChecker finds', () => {
-  it('a worker that beats for nobody', async () => {
+  it('a worker that sends heartbeats to a dead broker', async () => {
     const simulation = new Simulation({ seed: 1 });
     const checker = simulation.watch(
       new WorkerPatienceChecker(simulation, { heartbeatIntervalMs: 100, liveness: 3 }, excuses, isHeartbeat),
@@ -256,7 +256,7 @@ describe('TableChecker finds', () => {
     expect(found('41')).toEqual([]);
   });
 
-  it('a worker that is missing, one twice, one that is gone, one nobody started', () => {
+  it('a worker that is missing, one twice, one that is gone, one that was never started', () => {
     expect(found()).toEqual(['w for echo (0.2): 0 registered, 1 alive']);
     expect(found('41', '41')).toEqual(['w for echo (0.2): 2 registered, 1 alive']);
     expect(found('41', '42')[0]).toBe('b lists 0x42, whose connection is gone');

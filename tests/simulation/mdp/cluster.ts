@@ -1,4 +1,4 @@
-/** Real Majordomo brokers, workers and clients, each in a simulated process of its own. */
+/** Real Majordomo brokers, workers and clients, each in its own simulated process. */
 import { MdpBroker, MdpPool } from '@proj/broker/mdp';
 import type { MdpHandler, MdpWorkerLostNotice, MdpWorkerReadyNotice } from '@proj/broker/mdp';
 import { MdpClient } from '@proj/client';
@@ -25,7 +25,7 @@ import { describeMessage, isHeartbeat } from './words.js';
 import { work, Workload } from './workload.js';
 import type { Target } from './workload.js';
 
-/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+/** Longest shutdown of a program that is restarted; the settling time includes it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
 
 /** Longer than any queue in front of a single worker: without faults nothing is sent twice. Virtual milliseconds. */
@@ -50,10 +50,10 @@ export class Cluster {
   readonly brokers: readonly Host[];
   readonly workers: readonly Host[];
   readonly clients: readonly Host[];
-  /** Hosts whose program asks as long as it lives. */
+  /** Hosts whose program sends requests as long as it lives. */
   readonly askers: readonly Host[];
   readonly #sights: BrokerSights;
-  /** Pool that runs now, of the last start. */
+  /** The running pool, of the last start. */
   #running: MdpPool | undefined;
 
   /** Builds the hosts; nothing runs yet. */
@@ -95,7 +95,7 @@ export class Cluster {
     return among.flatMap((host) => this.brokers.filter((broker) => broker !== host).map((b) => [host, b] as const));
   }
 
-  /** Fails the simulation unless the brokers come to list exactly the workers that live. */
+  /** Fails the simulation unless the brokers' lists become exactly the live workers. */
   async checkTable(): Promise<void> {
     if (this.plan.pool) {
       const differences = () => this.#poolDifferences();
@@ -126,7 +126,7 @@ export class Cluster {
       host.start();
     }
     await this.simulation.runUntil(isRight, 10_000, () => `a right table: ${differences().join('; ')}`);
-    // The last look of each monitor comes to its end.
+    // The last query of each monitor ends.
     await this.simulation.run(1000);
   }
 
@@ -140,7 +140,7 @@ export class Cluster {
     return [...this.#expectedInside(), ...this.#expectedWorkers()];
   }
 
-  /** The monitors ask in 0.2, and a service that is one over both versions is listed in theirs. */
+  /** The monitors ask in 0.2, and a service that joins both versions is listed in theirs. */
   #expectedInside(): ExpectedWorker[] {
     const { brokers, inside, bridge } = this.plan;
     if (inside === 0) return [];
@@ -168,7 +168,7 @@ export class Cluster {
         liveness,
         muteExpiryMs,
         bridge,
-        // Each fault may cost an attempt, and the promise under test is that none is one too many.
+        // Each fault may cost an attempt, and the promise under test is that the attempts suffice.
         maxAttempts: 100,
         drainMs: DRAIN_MS,
         transport,
@@ -180,7 +180,7 @@ export class Cluster {
     };
   }
 
-  /** A broker without clients, whose process asks itself. */
+  /** A broker without clients, whose process sends requests itself. */
   #pool(name: string): StartProgram {
     const { heartbeatIntervalMs, liveness, muteExpiryMs, services, loops, clients, faults } = this.plan;
     return async (transport, random) => {
@@ -222,7 +222,7 @@ export class Cluster {
     });
   }
 
-  /** A service inside the broker, beside the workers of its name. */
+  /** A service inside the broker, in addition to the workers of its name. */
   #serve(broker: MdpBroker, transport: VirtualTransport): void {
     const { inside } = this.plan;
     const { name } = transport;
@@ -298,10 +298,10 @@ export class Cluster {
         const target: Target = {
           service: name,
           thinkMs: 300,
-          // A bridge joins or splits replies, which is not what a simple count of parts expects.
+          // A bridge joins or splits replies, which a simple count of parts does not expect.
           streams: version === '0.2' && !bridge,
           patience: faults === 'workers' ? { timeoutMs: 3_600_000, tries: 1 } : { timeoutMs: TIMEOUT_MS, tries: 4 },
-          // A stream that has begun is not repeated, so silence is the only sign of its end.
+          // A stream that has started is not repeated, so silence is the only sign of its end.
           streamPatience: { timeoutMs: TIMEOUT_MS, tries: 4 },
         };
         return this.workload.run(clients[version], transport, random.fork(i), target).catch((error: unknown) => {

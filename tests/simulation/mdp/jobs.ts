@@ -1,6 +1,6 @@
 /**
- * Checker of rules 7, 14, 15, 21 and 22 of docs/protocols/mdp.md: a worker has one job at a time, and nothing but the reply
- * of the worker that has the job reaches its client, in order, ending with one FINAL.
+ * Checker of rules 7, 14, 15, 21 and 22 of docs/protocols/mdp.md: a worker has one job at a time, and only the reply of the
+ * worker that has the job reaches its client, in order, ending with one FINAL.
  */
 import { latin1 } from '@proj/frames';
 import { peerOf, requestId } from './sight.js';
@@ -12,15 +12,18 @@ interface Job {
   readonly id: string;
 }
 
-/** Keeps its own books of who works on what. */
+/** Keeps its own records of which worker has which job. */
 export class JobsChecker implements Checker {
   /** Jobs of registered workers; `undefined` for an idle one. */
   readonly #workers = new Map<string, Job | undefined>();
-  /** Replies that a broker has from the right worker and has not forwarded yet: a line per reply. */
+  /** Replies that a broker has received from the right worker and not forwarded yet: one line per reply. */
   readonly #owed = new Map<string, string[]>();
-  /** The same of handlers inside, which do not know their client: a line per reply, and how many there are. */
+  /**
+   * The same for handlers inside the broker, which do not know their client: one line per reply, and how many there
+   * are.
+   */
   readonly #inside = new Map<string, number>();
-  /** Requests that were put to workers; the number is how often. */
+  /** Requests that were sent to workers; the number is how often. */
   readonly dispatches = new Map<string, number>();
 
   onSight(sight: Sight): void {
@@ -57,7 +60,7 @@ export class JobsChecker implements Checker {
     const worker = peerOf(sight);
     const job = this.#workers.get(worker);
     const client = `${broker}/${latin1(command.client)}`;
-    // A reply of anybody else must come to nothing; should the broker forward it, no client is owed it.
+    // A reply of any other peer must have no effect; if the broker forwards it, no client expects it.
     if (job?.client !== client) return;
     if (job.id !== requestId(command.body))
       throw new Error(`a worker answered ${job.id} with ${requestId(command.body)}`);

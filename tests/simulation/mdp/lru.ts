@@ -1,15 +1,18 @@
-/** Checker of rules 21 and 29: of the idle workers of a service, the one that has rested longest gets the next request; a handler inside only if there is none. */
+/**
+ * Checker of rules 21 and 29: of the idle workers of a service, the one that has been idle longest gets the next request; a handler inside the broker gets it only
+ * if there is none.
+ */
 import { peerOf, requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Keeps idle workers in the order in which they fell idle. */
+/** Keeps idle workers in the order in which they became idle. */
 export class LruChecker implements Checker {
   /** Service of each registered worker: broker, version and name. */
   readonly #services = new Map<string, string>();
   readonly #idle = new Map<string, string[]>();
   readonly #bridge: boolean;
 
-  /** `bridge`: services of equal name are one for both versions. */
+  /** `bridge`: services with equal names are one service for both versions. */
   constructor(bridge = false) {
     this.#bridge = bridge;
   }
@@ -35,7 +38,7 @@ export class LruChecker implements Checker {
         }
         break;
       case 'received':
-        // Whatever it answers: if the broker takes it for wrong, the worker is announced as lost.
+        // Whatever it answers: if the broker considers it wrong, the worker is announced as lost.
         if (sight.command.kind === 'worker-final') this.#rest(peerOf(sight));
         break;
       case 'sent':
@@ -49,7 +52,7 @@ export class LruChecker implements Checker {
     }
   }
 
-  /** Workers of a service are of one version here, and so are those who ask for it. */
+  /** Workers of a service have one version here, and so have its clients. */
   #choseItself({ broker, service, id }: Sight & { kind: 'inside' }): void {
     for (const version of ['0.1', '0.2', 'both']) {
       const idle = this.#idle.get(JSON.stringify([broker, version, service]))?.length ?? 0;

@@ -1,6 +1,6 @@
 /**
  * Checker of rules 7, 8, 10, 13 and 15 of docs/protocols/mdp.md, where another mechanism would hide a mistake: a worker that
- * has been silent too long gets nothing more, a stranger is told DISCONNECT at once but not again and again.
+ * has been silent too long gets nothing more; a stranger gets DISCONNECT at once, but not again and again.
  */
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
@@ -9,14 +9,14 @@ import type { BrokerPatience } from '../kit/worker-lives.js';
 import { peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Watches to whom brokers speak, and when. */
+/** Watches which peers brokers send to, and when. */
 export class MannersChecker implements Checker {
   readonly #patience: BrokerPatience;
   readonly #clock: { now(): number };
   readonly #lives: WorkerLives;
   readonly #disconnectedAt = new Map<string, number>();
   readonly #excuses: Excuses;
-  /** A stranger that must be told DISCONNECT before the broker reads on. */
+  /** A stranger that must get DISCONNECT before the broker reads on. */
   #owed: string | undefined;
 
   constructor(patience: BrokerPatience, excuses: Excuses, clock: { now(): number }) {
@@ -90,7 +90,8 @@ export class MannersChecker implements Checker {
     if (silentMs < this.#lives.limitMs(peer) - ROUNDING_MS)
       throw new Error(`a worker was given up after ${silentMs.toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(broker);
-    // A heartbeat to the worker was due within the first interval of the pause: of all but that the broker knows.
+    // A heartbeat to the worker was due within the first interval of the pause: the broker knows about everything
+    // before that.
     if (pause === undefined || now - silentMs > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
     if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
       throw new Error(`a worker was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);
@@ -103,7 +104,7 @@ export class MannersChecker implements Checker {
   }
 }
 
-/** What a message of a worker says about its life. */
+/** What a worker's message says about its life. */
 function meaningOf(kind: string): 'beat' | 'answer' | 'other' {
   if (kind === 'heartbeat') return 'beat';
   return kind === 'worker-final' ? 'answer' : 'other';

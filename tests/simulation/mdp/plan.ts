@@ -1,8 +1,8 @@
-/** What cluster a seed stands for. */
+/** The cluster that a seed stands for. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { SeededRandom } from '@proj/transport/virtual';
 
-/** One service and who serves it. */
+/** One service and its workers. */
 export interface ServicePlan {
   readonly name: string;
   readonly version: MdpVersion;
@@ -15,11 +15,11 @@ export interface ServicePlan {
 export interface ClusterPlan {
   /**
    * `workers`: only workers and their links suffer, and every plain request must be answered although the client sends it
-   * once. `everything`: nobody is safe, and every request must be answered that is issued when all is well again.
+   * once. `everything`: anything may fail, and every request issued when all is well again must be answered.
    */
   readonly faults: 'workers' | 'everything';
   readonly brokers: readonly string[];
-  /** Services of equal name are one service for both versions, and clients speak either. */
+  /** Services with equal names are one service for both versions, and clients speak either version. */
   readonly bridge: boolean;
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
@@ -41,7 +41,7 @@ export interface ClusterPlan {
   readonly meanGapMs: number;
   /** Handlers for `alpha` inside each broker; 0 for no service there. */
   readonly inside: number;
-  /** There is one broker, which has requests of its own and no clients: a pool. */
+  /** There is one broker, which sends its own requests and has no clients: a pool. */
   readonly pool: boolean;
 }
 
@@ -54,7 +54,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     hosts: 1 + random.below(3),
     concurrency: 1 + random.below(2),
   });
-  // With two brokers a worker may move away from where its clients ask; only a client that tries again finds it.
+  // With two brokers a worker may move away from the one that its clients ask; only a client that retries finds it.
   const brokers = faults === 'everything' && random.chance(0.4) ? ['broker-a', 'broker-b'] : ['broker-a'];
   const heartbeatIntervalMs = 100 + random.below(500);
   const liveness = 3 + random.below(2);
@@ -64,7 +64,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     bridge: random.chance(0.2),
     heartbeatIntervalMs,
     liveness,
-    // From none more to twice the time of who beats at work.
+    // From no extra time to twice the time of a worker that sends heartbeats while working.
     muteExpiryMs: Math.round(heartbeatIntervalMs * liveness * random.between(1, 2)),
     services: random.chance(0.5) ? [service('alpha')] : [service('alpha'), service('beta')],
     preferFirst: brokers.length > 1 && random.chance(0.3),

@@ -1,8 +1,11 @@
-/** Checker of rule 22 and of the first promise to a client: at most one final reply per request, of that request, nothing after. */
+/**
+ * Checker of rule 22 and of the first promise to a client: at most one final reply per request, of that request, and nothing after
+ * it.
+ */
 import { peerOf, requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Knows which requests are open at which connection; brokers must answer no other. */
+/** Knows which requests are open at which connection; brokers must not answer any other. */
 export class RepliesChecker implements Checker {
   readonly #open = new Map<string, Set<string>>();
 

@@ -1,4 +1,4 @@
-/** What a broker sees and does, as typed commands: the one place where checkers get their facts from. */
+/** What a broker receives and does, as typed commands: the only source of facts for checkers. */
 import { latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
 import type { MdpBody, MdpToBroker, MdpToClient, MdpToWorker, MdpVersion } from '@proj/frames/mdp';
@@ -6,14 +6,14 @@ import type { Peer } from '@proj/transport';
 import type { NetworkEvent } from '@proj/transport/virtual';
 import type { Simulation, Watcher } from '../kit/simulation.js';
 
-/** One thing that a broker sees or does. `broker` is the name of its host. */
+/** One thing that a broker receives or does. `broker` is the name of its host. */
 export type Sight = { readonly broker: string } & (
   | { readonly kind: 'received'; readonly peer: Peer; readonly command: MdpToBroker }
   | { readonly kind: 'sent'; readonly peer: Peer; readonly command: MdpToWorker | MdpToClient }
   /** Announced by the broker itself. */
   | { readonly kind: 'worker-ready'; readonly peer: Peer; readonly service: string; readonly version: MdpVersion }
   | { readonly kind: 'worker-lost'; readonly peer: Peer; readonly reason: string }
-  /** A handler inside the broker has begun with this request, or hands over a (partial) reply to it. */
+  /** A handler inside the broker has started this request, or returns a (partial) reply to it. */
   | { readonly kind: 'inside'; readonly service: string; readonly id: string }
   | { readonly kind: 'inside-reply'; readonly id: string; readonly last: boolean }
   | { readonly kind: 'connected' | 'disconnected'; readonly peer: Peer; readonly client: string }
@@ -30,13 +30,13 @@ export class BrokerSights implements Watcher {
   readonly #checkers: readonly Checker[];
   readonly #simulation: Simulation;
 
-  /** What a checker throws is a failure of the simulation. */
+  /** An exception of a checker is a failure of the simulation. */
   constructor(checkers: readonly Checker[], simulation: Simulation) {
     this.#checkers = checkers;
     this.#simulation = simulation;
   }
 
-  /** Takes a sight that is no event of the network. */
+  /** Adds a sight that is not an event of the network. */
   show(sight: Sight): void {
     for (const checker of this.#checkers)
       this.#simulation.check(checker.constructor.name, () => {
@@ -62,7 +62,7 @@ export function decodeFromBroker(frames: readonly Uint8Array[]): MdpToWorker | M
   return command.kind === 'malformed' ? decodeMdpAtClient(frames) : command;
 }
 
-/** The first body frame of every request and reply of the workload: which request this is. */
+/** The first body frame of every request and reply of the workload identifies the request. */
 export function requestId(body: MdpBody): string {
   return latin1(body[0] ?? new Uint8Array());
 }

@@ -3,13 +3,13 @@ import { runCourse } from '../kit/course.js';
 import type { CourseSummary } from '../kit/course.js';
 import { Cluster } from './cluster.js';
 
-/** What one run was like. */
+/** Facts about one run. */
 export interface Summary extends CourseSummary {
   readonly calls: number;
   readonly answered: number;
 }
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function simulateMdp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
   const { simulation, workload, plan, calm, askers } = cluster;
@@ -21,10 +21,10 @@ export async function simulateMdp(seed: number): Promise<Summary> {
     lasting: askers,
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
-    // Also longer than ZMTP's own notice of silence.
+    // Also longer than ZMTP takes to notice silence.
     settleMs: 9000,
     calmMs: 8000,
-    // Resent calls, and streams that ended in silence, take their time.
+    // Resent calls, and streams that ended silently, take time.
     patienceMs: 60_000,
     beginCalm: () => {
       workload.calm = true;

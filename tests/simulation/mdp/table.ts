@@ -1,10 +1,10 @@
-/** Checker of rules 7 to 13 taken together: when all is calm, the broker's table names the live workers, each once. */
+/** Checker of rules 7 to 13 together: when all is calm, the broker's table lists each live worker once. */
 import { latin1 } from '@proj/frames';
 import type { MmiWorkerEntry } from '@proj/frames/mdp';
 import { peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** A worker that ought to be registered: one per connection of a host, or per handler that may run inside a broker. */
+/** A worker that should be registered: one per connection of a host, or per handler that may run inside a broker. */
 export interface ExpectedWorker {
   readonly host: string;
   readonly service: string;
@@ -21,7 +21,7 @@ export class TableChecker implements Checker {
     else if (sight.kind === 'disconnected') this.#hosts.delete(peerOf(sight));
   }
 
-  /** What is wrong with the listings (`mmi.workers`) of the brokers, a line each; nothing when they are right. */
+  /** What is wrong with the listings (`mmi.workers`) of the brokers, one line each; empty if they are right. */
   differences(listings: ReadonlyMap<string, readonly MmiWorkerEntry[]>, expected: readonly ExpectedWorker[]): string[] {
     const found = new Map<string, number>();
     const faults: string[] = [];

@@ -1,10 +1,10 @@
-/** Majordomo messages in words, for traces. */
+/** Majordomo messages as text, for traces. */
 import { printable } from '@proj/frames';
 import { decodeMdpAtBroker } from '@proj/frames/mdp';
 import type { MessageEvent } from '@proj/transport/virtual';
 import { decodeFromBroker } from './sight.js';
 
-/** True for what a worker sends to show that it is alive. */
+/** True for messages of a worker that show that it is alive. */
 export function isHeartbeat(frames: readonly Uint8Array[]): boolean {
   return decodeMdpAtBroker(frames).kind === 'heartbeat';
 }

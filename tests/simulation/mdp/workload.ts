@@ -1,10 +1,10 @@
-/** What the simulated clients ask and the simulated workers do, and the account of every request. */
+/** The requests of the simulated clients, the work of the simulated workers, and a record of every request. */
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import type { Simulation } from '../kit/simulation.js';
 import { sleep } from '../kit/sleep.js';
 
-/** What a request wants of its handler. */
+/** What a request asks of its handler. */
 interface Task {
   /** How long the work takes. Virtual milliseconds. */
   readonly ms: number;
@@ -12,7 +12,7 @@ interface Task {
   readonly parts: number;
 }
 
-/** One call of a client, from its issue to its outcome. */
+/** One call of a client, from its start to its outcome. */
 export interface Call {
   readonly id: string;
   readonly service: string;
@@ -29,7 +29,7 @@ interface Patience {
   readonly tries?: number;
 }
 
-/** Who can be asked: a client, or a pool. */
+/** A client or a pool that can be asked. */
 export interface Asked {
   request(service: string, body: string[], patience: Patience): Promise<Buffer[]>;
   stream(service: string, body: string[], patience: Patience): AsyncGenerator<Buffer[], Buffer[], undefined>;
@@ -38,15 +38,15 @@ export interface Asked {
 /** Failures that a client may report while there are faults. */
 const EXCUSABLE = ['TIMEOUT', 'PEER_LOST'] as const;
 
-/** One job in ten is long: longer than a silent worker would be put up with. Virtual milliseconds. */
+/** One job in ten is long: longer than a silent worker would be tolerated. Virtual milliseconds. */
 const LONG_JOB_MS = 2000;
 const SHORT_JOB_MS = 200;
 
-/** All calls of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+/** All calls of a run. Wrong answers fail the simulation at once, missing ones at the end. */
 export class Workload {
   readonly #simulation: Simulation;
   readonly calls: Call[] = [];
-  /** Set when faults are over and things have settled. */
+  /** Set when faults are over and everything has settled. */
   calm = false;
   #stopped = false;
 
@@ -54,12 +54,12 @@ export class Workload {
     this.#simulation = simulation;
   }
 
-  /** No further calls begin. */
+  /** No further calls start. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Calls of processes that still live, not yet answered. */
+  /** Calls of live processes, not yet answered. */
   get open(): string[] {
     return this.calls
       .filter(({ outcome, transport }) => outcome === 'open' && transport.state !== 'dead')
@@ -83,7 +83,7 @@ export class Workload {
         this.#simulation.fail(`request ${id} was lost: ${outcome}`);
   }
 
-  /** Calls one after the other, with pauses, until stopped. For use inside a client's process. */
+  /** Makes calls one after the other, with pauses, until stopped. For use inside a client's process. */
   async run(client: Asked, transport: VirtualTransport, random: SeededRandom, target: Target): Promise<void> {
     while (true) {
       await sleep(transport, random.between(0, target.thinkMs));
@@ -133,7 +133,7 @@ export class Workload {
   }
 }
 
-/** What one loop of calls aims at. */
+/** The target of one loop of calls. */
 export interface Target {
   readonly service: string;
   /** Longest pause between two calls. Virtual milliseconds. */

@@ -1,8 +1,7 @@
 /**
- * Checker of rules 8, 15 and 24 of docs/protocols/nfp.md: what a registered worker says about a job reaches the client whose address it bears,
- * once and as it is, and nothing else reaches a client as a worker's word; but of a job for any worker that has gone to another one nothing reaches the
- * client that those say who had it before, and of one that was given up, or deleted while its worker was away, nothing that its workers say (rule 13). To clients in one-byte form the statuses are those of the text, and each GET and
- * DELETE of theirs has one answer at most that is not a worker's own.
+ * Checker of rules 8, 15 and 24 of docs/protocols/nfp.md. What a registered worker says about a job reaches the client that it is addressed to, once and unchanged, and nothing else reaches a client
+ * as a worker's word. Exceptions (rule 13): when a job for any worker has gone to another one, the client gets nothing from its earlier workers; when a job was given up, or deleted while its worker
+ * was away, the client gets nothing from its workers. Clients in one-byte form get the statuses of the text, and each of their GETs and DELETEs gets at most one answer that is not a worker's own.
  */
 import { latin1 } from '@proj/frames';
 import { parseNfpTarget } from '@proj/frames/nfp';
@@ -11,34 +10,34 @@ import { Followed } from './followed.js';
 import { answeredFor, BROKER, dispatchIn, isFate, isTakenAway } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** What is said to clients in one-byte form instead. */
+/** What clients in one-byte form get instead. */
 const OF_TEXT: Readonly<Record<number, number>> = { 201: 202, 102: 300, 404: 400 };
 
-/** Knows what the broker has to pass on before it reads on. */
+/** Knows what the broker has to forward before it reads on. */
 export class AnswersChecker implements Checker {
   readonly #workers = new Set<string>();
   /** Clients in one-byte form: their GETs and DELETEs without an answer, by client and uuid. */
   readonly #open = new Map<string, Map<string, number>>();
   #owed: NfpWorkerAnswer | undefined;
-  /** What was said last, if it is an answer. */
+  /** The last message, if it is an answer. */
   #said: NfpWorkerAnswer | undefined;
-  /** Who says it. */
+  /** Its sender. */
   #by = '';
   readonly #followed = new Followed();
-  /** Who was sent each job and has not said its last word, by uuid. */
+  /** The workers that were sent each job and have not said their last word, by uuid. */
   readonly #sentTo = new Map<string, Set<string>>();
-  /** Which of them have said something other than that they refuse it: job and worker. */
+  /** Which of them have said something other than a refusal: job and worker. */
   readonly #taken = new Set<string>();
-  /** Those of them that were away when it was deleted, or when it was given up, by uuid. */
+  /** Which of them were away when it was deleted, or when it was given up, by uuid. */
   readonly #overAt = new Map<string, Set<string>>();
-  /** The client's call of which nothing has come yet. */
+  /** The client's call that has had no effect yet. */
   #call: NfpClientCall | undefined;
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
       case 'worker-ready':
         this.#workers.add(sight.peer.key);
-        // Its registration had outlived its connection, and this is the first it says.
+        // Its registration had outlived its connection, and this is its first message.
         if (this.#by === sight.peer.key) this.#take();
         break;
       case 'worker-lost':
@@ -56,7 +55,7 @@ export class AnswersChecker implements Checker {
       case 'received': {
         const owed = this.#owed;
         this.#owed = undefined;
-        // What answers a GET or DELETE may have to wait for what others say.
+        // The answer to a GET or DELETE may have to wait for other answers.
         if (owed !== undefined && !this.#mayWait(owed))
           throw new Error(`${owed.command} ${owed.status} about ${owed.uuid} was not passed on`);
         this.#call = undefined;
@@ -96,7 +95,7 @@ export class AnswersChecker implements Checker {
       this.#overAt.get(uuid)?.delete(worker);
     }
     if (this.#call?.uuid !== uuid) return;
-    // In one-byte form a GET or DELETE has no word of the broker.
+    // In one-byte form the broker itself does not answer GET or DELETE.
     const target = command === 'delete' ? parseNfpTarget(this.#call.target) : undefined;
     const had = [...(this.#sentTo.get(uuid) ?? [])];
     if (target?.kind === 'names') this.#deleted(target.names, uuid);
@@ -104,7 +103,7 @@ export class AnswersChecker implements Checker {
     this.#call = undefined;
   }
 
-  /** A registered worker has spoken. Nothing is followed at one that has said its last word. */
+  /** A registered worker has spoken. A worker that has said its last word is no longer followed. */
   #take(): void {
     const said = this.#said;
     this.#owed = said;
@@ -117,7 +116,7 @@ export class AnswersChecker implements Checker {
     else if (said.command !== 'mmi') this.#taken.add(which);
   }
 
-  /** The broker's own word: to a call about the job, or unasked, when it gives the job up. */
+  /** The broker's own answer: to a call about the job, or unasked, when it gives up the job. */
   #onDispatch({ uuid, workers }: NfpDispatch, status: number): void {
     const call = this.#call?.uuid === uuid ? this.#call : undefined;
     this.#call = undefined;
@@ -127,14 +126,14 @@ export class AnswersChecker implements Checker {
     for (const worker of this.#sentTo.get(uuid) ?? []) setOf(this.#overAt, uuid).add(worker);
   }
 
-  /** A DELETE: those that are not there have the job no more. */
+  /** A DELETE: absent workers no longer have the job. */
   #deleted(names: readonly string[], uuid: string): void {
     for (const name of names)
       if (!this.#workers.has(name) && this.#sentTo.get(uuid)?.has(name) === true) setOf(this.#overAt, uuid).add(name);
   }
 
   #mayWait({ client, command, uuid, status }: NfpWorkerAnswer): boolean {
-    // It was asked to drop the job, or does not know the one that is its own.
+    // It was asked to drop the job, or does not know its own job.
     const isTold = this.#has(uuid) || this.#followed.isTold(uuid, this.#by);
     if (isTold && command === 'response' && (status === 200 || status === 404)) return true;
     if (this.#followed.isFormer(uuid, this.#by) || this.#isOver(uuid)) return true;
@@ -160,7 +159,7 @@ export class AnswersChecker implements Checker {
     if (service.endsWith('.broker') || said !== undefined) return;
     if (isTakenAway(command, status, body)) this.#followed.takenAway(uuid);
     if (isFate(command, status, body)) {
-      // A worker that was lost has had its last word said for it: giving up the job is nothing to it.
+      // The last word of a lost worker has been said for it: giving up the job does not affect it.
       const late = answeredFor(command, status, body);
       if (late !== undefined && !this.#workers.has(late)) this.#sentTo.get(uuid)?.delete(late);
       return;
@@ -168,7 +167,7 @@ export class AnswersChecker implements Checker {
     const owed = this.#owed;
     this.#owed = undefined;
     const isOwed = owed !== undefined && latin1(owed.client) === client && owed.uuid === uuid;
-    // One worker's answer is passed on as it is, asked for or not.
+    // One worker's answer is forwarded unchanged, requested or not.
     if (isOwed && isSame(owed, answer)) {
       if (this.#followed.isFormer(uuid, this.#by))
         throw new Error(`${this.#by} is heard about ${uuid}, which another worker has`);

@@ -1,4 +1,4 @@
-/** The checker of broadcasts finds what it is there to find, and keeps quiet otherwise. */
+/** The checker of broadcasts finds the faults it is for, and reports nothing else. */
 import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
 import { Excuses } from '../kit/excuses.js';
@@ -15,7 +15,7 @@ const broadcasts = (queueForService: boolean | 'known' = 'known') =>
 describe('BroadcastsChecker finds', () => {
   const started: Sight = { kind: 'started' };
   const passed = beats('received', 'x');
-  /** Both were there, and v still is. */
+  /** Both were connected, and v still is. */
   const one = [ready('w'), ready('v'), lost('w')];
   const none = [...one, lost('v')];
   const both = '["w","v"]';

@@ -1,7 +1,7 @@
 /**
- * Checker of rules 9, 10, 12 and 13 of docs/protocols/nfp.md, for POSTs that name workers or are for all: nothing for all goes out while the broker settles; of each
- * worker that is named the client hears once, in a 202, in the `errors` of a 202 or 400, or by a 408; nobody gets a job that no 202 has given it; who is
- * unknown is refused at once; and what waits, or whose worker was lost, waits no longer than it may.
+ * Checker of rules 9, 10, 12 and 13 of docs/protocols/nfp.md, for POSTs that name workers or are for all. No job for all is sent while the broker settles. About
+ * each named worker the client is told once: in a 202, in the `errors` of a 202 or 400, or by a 408. No worker gets a job that no 202 has given it. An unknown
+ * worker is refused at once. A job that waits, or whose worker was lost, waits no longer than allowed.
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpWorkerAnswer } from '@proj/frames/nfp';
@@ -19,8 +19,8 @@ export interface WaitingTerms {
 }
 
 /**
- * Where a worker stands with a job: the client has not heard of it, and it may come (`waits`), may be there (`perhaps`) or is unknown (`unknown`); a 202 has
- * named it (`named`); it was sent the job (`sent`), and has said something about it (`taken`).
+ * State of a worker's part in a job. The client has not been told about it, and the worker may come (`waits`), may be there (`perhaps`) or is unknown
+ * (`unknown`); a 202 has named it (`named`); it was sent the job (`sent`), and has said something about it (`taken`).
  */
 type State = 'waits' | 'perhaps' | 'unknown' | 'named' | 'sent' | 'taken';
 
@@ -33,25 +33,25 @@ interface Standing {
 interface Job {
   readonly service: string;
   readonly isForAny: boolean;
-  /** Workers whose last word the client has not heard. */
+  /** Workers whose last word the client has not received. */
   readonly workers: Map<string, Standing>;
-  /** Since when it waits to go to all there are. */
+  /** Since when it waits to go to all present workers. */
   allSince: number | undefined;
 }
 
-/** A call, and what was to be expected of it when it came. */
+/** A call, and what was expected of it when it came. */
 interface Asked {
   readonly call: NfpClientCall;
   readonly at: number;
-  /** Of those whom it names. */
+  /** By named worker. */
   readonly prospects: ReadonlyMap<string, 'waits' | 'perhaps' | 'unknown'>;
-  /** What has to become of it if it is a POST for all. */
+  /** What must happen to it if it is a POST for all. */
   readonly fate: 'goes' | 'waits' | 'is refused' | undefined;
 }
 
 const OK = 200;
 
-/** Keeps its own books of who is there, who was, and what each client has been told of whom. */
+/** Keeps its own records of which workers are there, which were, and what each client was told about them. */
 export class BroadcastsChecker implements Checker {
   readonly #terms: WaitingTerms;
   readonly #excuses: Excuses;
@@ -59,16 +59,16 @@ export class BroadcastsChecker implements Checker {
   readonly #jobs = new Map<string, Job>();
   /** Service of each registered worker. */
   readonly #services = new Map<string, string>();
-  /** Those that are not registered any more. */
+  /** Workers that are no longer registered. */
   readonly #lost = new Map<string, { readonly service: string; readonly at: number }>();
   #settlesAt = -Infinity;
   /** Until the next broker starts. */
   #isClosing = false;
-  /** The client's call about which nothing has been said yet. */
+  /** The client's call that has no answer yet. */
   #asked: Asked | undefined;
-  /** What a worker said that was not registered. */
+  /** The message of a worker that was not registered. */
   #said: { readonly worker: string; readonly answer: NfpWorkerAnswer } | undefined;
-  /** Whom a worker's arrival has set in motion: these must have gone out before the broker reads on. */
+  /** What a worker's arrival has triggered: it must be sent before the broker reads on. */
   #due: readonly (() => string | undefined)[] = [];
 
   constructor(terms: WaitingTerms, excuses: Excuses, clock: { now(): number }) {
@@ -125,7 +125,7 @@ export class BroadcastsChecker implements Checker {
     }
   }
 
-  /** What must be over by the time the broker reads on. */
+  /** What must be done when the broker reads on. */
   #before(now: number): void {
     const said = this.#said;
     this.#said = undefined;
@@ -175,7 +175,7 @@ export class BroadcastsChecker implements Checker {
     this.#due = due;
   }
 
-  /** A worker speaks: with its last word the broker follows the job there no longer. */
+  /** A worker speaks: after its last word the broker no longer follows the job there. */
   #hear(worker: string, answer: NfpWorkerAnswer): void {
     if (!this.#services.has(worker)) {
       this.#said = { worker, answer };
@@ -204,19 +204,19 @@ export class BroadcastsChecker implements Checker {
       this.#jobs.set(uuid, { service: call.service, isForAny, workers: new Map(), allSince: undefined });
     }
     if (command !== 'delete' || job === undefined) return;
-    // What waits for all is deleted as a whole.
+    // A job that waits for all is deleted as a whole.
     if (target.kind !== 'names' || job.allSince !== undefined) this.#jobs.delete(uuid);
     else for (const name of target.names) this.#end(uuid, name);
   }
 
-  /** Nothing was said to a POST, or 300: it waits. */
+  /** A POST got no answer, or 300: it waits. */
   #begin(): void {
     const asked = this.#asked;
     this.#asked = undefined;
     if (asked?.call.command !== 'post') return;
     const { uuid } = asked.call;
     const job = this.#jobs.get(uuid);
-    // One that waits for all is that one, whomever it is posted for again.
+    // A job that waits for all stays that job, whichever workers a repeated POST names.
     if (job === undefined || job.isForAny || job.allSince !== undefined) return;
     if (asked.prospects.size > 0) {
       this.#expect(job, asked);
@@ -226,7 +226,7 @@ export class BroadcastsChecker implements Checker {
     else job.allSince = asked.at;
   }
 
-  /** A POST names them: of each there is one word to come, or one more. */
+  /** A POST names them: each gets one answer, or one more. */
   #expect(job: Job, { prospects, at }: Asked): void {
     for (const [name, state] of prospects) if (!job.workers.has(name)) job.workers.set(name, { state, since: at });
   }
@@ -244,7 +244,7 @@ export class BroadcastsChecker implements Checker {
     if (this.#isSettling) return 'waits';
     if ([...this.#services.values()].includes(service)) return 'goes';
     const isKnown = [...this.#lost.values()].some((lost) => lost.service === service);
-    // Without waiting it may still go to those whose registration has outlived their connection.
+    // Without waiting it may still go to workers whose registration has outlived their connection.
     return this.#mayWaitForAnything(form) || (isKnown && this.#terms.queueForService !== false)
       ? 'waits'
       : 'is refused';
@@ -288,7 +288,7 @@ export class BroadcastsChecker implements Checker {
     else this.#refused(job, said, asked);
   }
 
-  /** A 202: all of whom the client has not heard yet are in it, once. */
+  /** A 202 contains each worker that the client has not been told about, once. */
   #dispatched(job: Job, said: NfpDispatch, asked: Asked | undefined, now: number): void {
     const { uuid } = said;
     const named = new Set(said.workers ?? []);
@@ -326,7 +326,7 @@ export class BroadcastsChecker implements Checker {
     if (isForAll) job.allSince = undefined;
   }
 
-  /** A POST is answered with 400: nobody whom it names may come, or has it. */
+  /** A POST is answered with 400: no named worker may come, or has it. */
   #refused(job: Job, { uuid }: NfpDispatch, { prospects, fate }: Asked): void {
     if (job.isForAny) return;
     for (const [name, prospect] of prospects)
@@ -336,7 +336,7 @@ export class BroadcastsChecker implements Checker {
     if (job.workers.size === 0 && job.allSince === undefined) this.#jobs.delete(uuid);
   }
 
-  /** A 400 after a wait: nobody has come. */
+  /** A 400 after a wait: no worker has come. */
   #givenUp(job: Job, said: NfpDispatch): void {
     const { uuid } = said;
     this.#jobs.delete(uuid);
@@ -349,7 +349,9 @@ export class BroadcastsChecker implements Checker {
     if (job.workers.size === 0) throw new Error(`${uuid} does not wait, and is given up`);
   }
 
-  /** 408 in place of a worker's last word. A client in one-byte form may be told so in answer to a GET, too (rule 24). */
+  /**
+   * A 408 instead of a worker's last word. A client in one-byte form may also get it as the answer to a GET (rule 24).
+   */
   #isLate(uuid: string, worker: string, mayBeAnswer: boolean): void {
     const job = this.#jobs.get(uuid);
     const state = job?.workers.get(worker)?.state;
@@ -375,7 +377,7 @@ export class BroadcastsChecker implements Checker {
   }
 }
 
-/** Whether the broker's word tells that a worker gets nothing. */
+/** Whether the broker's message says that a worker gets nothing. */
 function complainsOf({ errors = [] }: NfpDispatch, worker: string): boolean {
   return errors.some((error) => error.startsWith(`${worker}: `) || error.startsWith(`${worker} `));
 }

@@ -1,4 +1,4 @@
-/** Checker for the time without faults: nobody is lost, no job is posted or run twice, and nothing is refused. */
+/** Checker for the time without faults: no worker is lost, no job is posted or run twice, and nothing is refused. */
 import type { Checker, Sight } from './sight.js';
 
 /** Silent until `begin`; then every loss is a mistake. */
@@ -9,13 +9,13 @@ export class CalmChecker implements Checker {
   readonly #begun = new Set<string>();
   #calm = false;
 
-  /** `isCalm` tells jobs posted in the calm, and not deleted, from others. `mayBeFull`: workers refuse jobs when many wait. */
+  /** `isCalm` tells jobs posted in the calm, and not deleted, from others. `mayBeFull`: workers refuse jobs if many wait. */
   constructor(isCalm: (uuid: string) => boolean, mayBeFull: boolean) {
     this.#isCalm = isCalm;
     this.#mayBeFull = mayBeFull;
   }
 
-  /** From now on nothing goes wrong by itself. */
+  /** From now on nothing fails by itself. */
   begin(): void {
     this.#calm = true;
   }
@@ -46,7 +46,7 @@ export class CalmChecker implements Checker {
     if (command.kind === 'worker-call' && command.command === 'post' && !this.#mayBeFull)
       this.#once(this.#posted, 'was posted', peer.key, command.uuid);
     if (command.kind !== 'client-answer' || command.status < 400 || !this.#isCalm(command.uuid)) return;
-    // Workers that were not meant are asked about it, too.
+    // Workers that the job was not for are asked about it, too.
     if (command.status === 404 || (command.status === 500 && this.#mayBeFull)) return;
     throw new Error(`${command.uuid} was answered with ${command.status} while all was well`);
   }

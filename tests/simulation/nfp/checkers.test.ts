@@ -1,4 +1,4 @@
-/** Each checker finds what it is there to find, and keeps quiet otherwise. */
+/** Each checker finds the faults it is for, and reports nothing else. */
 import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
 import { Excuses } from '../kit/excuses.js';
@@ -216,7 +216,7 @@ describe('AnswersChecker finds', () => {
 });
 
 describe('MannersChecker finds', () => {
-  it('a stranger that is not told DISCONNECT, or too often', () => {
+  it('a stranger that does not get DISCONNECT, or gets it too often', () => {
     expect(check(manners(), beats('received', 'w'), asks('1'))).toContain('not told DISCONNECT');
     expect(check(manners(), ends('w'))).toContain('not asked');
     const checker = manners();
@@ -227,7 +227,7 @@ describe('MannersChecker finds', () => {
     expect(check(checker, beats('received', 'w'), ends('w'))).toBe('fine');
   });
 
-  it('a KEEPALIVE to somebody unknown, long silent, or too late', () => {
+  it('a KEEPALIVE to an unknown worker, to one that has long been silent, or too late', () => {
     expect(check(manners(), beats('sent', 'w'))).toContain('not registered');
     const [quiet, late] = [manners(), manners()];
     check(quiet, ready('w'));
@@ -255,7 +255,7 @@ describe('CalmChecker finds', () => {
     expect(check(calm(), ends('w'))).toContain('told DISCONNECT');
   });
 
-  it('nothing while there is no calm', () => {
+  it('nothing before the calm', () => {
     expect(check(new CalmChecker(() => true, false), lost('w'))).toBe('fine');
   });
 });

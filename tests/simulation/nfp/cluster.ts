@@ -1,4 +1,4 @@
-/** A real NFP broker, workers with disks and clients, each in a simulated process of its own. */
+/** A real NFP broker, workers with disks, and clients, each in its own simulated process. */
 import { NfpBroker } from '@proj/broker';
 import { NfpClient } from '@proj/client';
 import { SeededRandom } from '@proj/transport/virtual';
@@ -27,7 +27,7 @@ import { workersOf, Workload } from './workload.js';
 
 const ENDPOINT = `tcp://${BROKER}:5555`;
 
-/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+/** Longest shutdown of a program that is restarted; the settling time includes it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
 
 /** Everything that belongs to one run. */
@@ -43,7 +43,7 @@ export class Cluster {
   readonly disks = new Map<string, RecordDisk>();
   readonly #kept: KeptChecker;
   readonly #sights: Sights;
-  /** Present programs, by host. */
+  /** Running programs, by host. */
   readonly #idle = new Map<string, () => boolean>();
 
   /** Builds the hosts; nothing runs yet. */
@@ -87,7 +87,7 @@ export class Cluster {
     return among.filter((host) => host !== this.broker).map((host) => [host, this.broker] as const);
   }
 
-  /** Moves virtual time until every job that a worker has is over; fails the simulation after `limitMs`. */
+  /** Advances virtual time until every job at a worker is over; fails the simulation after `limitMs`. */
   untilEnded(limitMs: number): Promise<void> {
     return this.simulation.runUntil(
       () => this.#kept.open.length === 0,
@@ -96,12 +96,12 @@ export class Cluster {
     );
   }
 
-  /** Fails the simulation for each program that still has something in hand although all calls have ended. */
+  /** Fails the simulation for each program that still holds something although all calls have ended. */
   requireIdle(): void {
     for (const [host, isIdle] of this.#idle) if (!isIdle()) this.simulation.fail(`${host} has something in hand`);
   }
 
-  /** Fails the simulation unless the broker comes to list exactly the workers that live. */
+  /** Fails the simulation unless the broker's list becomes exactly the live workers. */
   async checkTable(): Promise<void> {
     const expected = this.plan.services
       .flatMap((service) => workersOf(service))
@@ -131,7 +131,7 @@ export class Cluster {
       10_000,
       () => `a right table: ${listed} instead of ${expected}`,
     );
-    // The last look of the monitor comes to its end.
+    // The last query of the monitor ends.
     await this.simulation.run(1000);
   }
 
@@ -157,7 +157,7 @@ export class Cluster {
         this.#sights.show({ kind: 'worker-lost', peer, service, reason });
       });
       this.#idle.set(BROKER, () => {
-        // What is kept for another worker, should its own be lost, stays for as long as nobody asks for the result.
+        // What is kept for another worker, in case the first is lost, stays as long as no client asks for the result.
         return broker.stats().waiting === 0;
       });
       await broker.start();
@@ -223,7 +223,7 @@ export class Cluster {
     });
   }
 
-  /** A disk of which the checkers are told. */
+  /** A disk that reports to the checkers. */
   #workerDisk(worker: string): RecordDisk {
     const disk = new RecordDisk({
       onPut: (key, value) => {
@@ -257,7 +257,7 @@ export class Cluster {
         commandForm,
         dialect,
         pollIntervalMs,
-        // A worker that is away may be asked something and not come back: that ends before the calm does.
+        // An absent worker may be asked something and not return: that ends before the calm does.
         askTimeoutMs: 5000,
         reconnectMinMs: 50,
         reconnectMaxMs: 1000,

@@ -1,8 +1,8 @@
 /**
- * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once, but a POST for which nobody is there, or one for all when the broker is
- * new; a 202 names the live workers that the target means, each of which gets the call once, and beside them those alone that are not there; `any` means the
- * worker that has been left alone longest, or one that has or had the job; nobody else gets anything but what waited for it, or what it is to drop. GET and
- * DELETE of clients in one-byte form have no 202, and `any` is all there (rule 24).
+ * Checker of rules 9 to 13 of docs/protocols/nfp.md. Every call is answered at once, except a POST without a present worker, or one for all at a new broker.
+ * A 202 names the live workers of the target, each of which gets the call once, and otherwise only absent ones. `any` means the least recently used worker,
+ * or one that has or had the job. Other workers get only what waited for them, or what they must drop. GET and DELETE of clients in one-byte form have no
+ * 202, and their `any` is all present workers (rule 24).
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type {
@@ -17,7 +17,7 @@ import { Followed } from './followed.js';
 import { BROKER, dispatchIn, isTakenAway } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Keeps its own books of who is registered, and in which order they were used. */
+/** Keeps its own records of registered workers, and of the order in which they were used. */
 export class DispatchChecker implements Checker {
   /** Service of each registered worker. */
   readonly #services = new Map<string, string>();
@@ -27,9 +27,9 @@ export class DispatchChecker implements Checker {
   #owed: { readonly worker: string; readonly uuid: string }[] = [];
   /** The call that must be answered before the broker reads on. */
   #asked: { readonly client: string; readonly call: NfpClientCall } | undefined;
-  /** Whose word the broker is at. */
+  /** The peer whose message the broker is handling. */
   #speaker = '';
-  /** That word, if it is a worker's about a job. */
+  /** That message, if it is a worker's about a job. */
   #said: NfpWorkerAnswer | undefined;
   readonly #followed = new Followed();
 
@@ -38,7 +38,7 @@ export class DispatchChecker implements Checker {
       case 'worker-ready':
         this.#services.set(sight.peer.key, sight.service);
         this.#turnsOf(sight.service).push(sight.peer.key);
-        // Its registration had outlived its connection, and this is the first it says.
+        // Its registration had outlived its connection, and this is its first message.
         if (this.#said !== undefined && this.#speaker === sight.peer.key)
           this.#followed.heard(sight.peer.key, this.#said);
         break;
@@ -102,7 +102,7 @@ export class DispatchChecker implements Checker {
     this.#owed = live.map((worker) => ({ worker, uuid }));
   }
 
-  /** Nobody is there for it, but those that are to drop it, or nobody knows yet who all are. */
+  /** Only workers that must drop it are present, or it is not yet known who all are. */
   #mayWait({ command, target, service, uuid }: NfpClientCall): boolean {
     if (command !== 'post') return false;
     const meant = this.#meant({ target, service, uuid }, []);
@@ -110,7 +110,7 @@ export class DispatchChecker implements Checker {
     return target === 'all' || meant.length === 0 || (target === 'any' && this.#turnsOf(service).every(isDropped));
   }
 
-  /** Of a job that was lost with its worker, or may be, any worker may be the one that has it now. */
+  /** If a job was or may be lost with its worker, any worker may have it now. */
   #meant(
     { target: text, service, uuid }: Pick<NfpDispatch, 'target' | 'service' | 'uuid'>,
     named: readonly string[],
@@ -120,7 +120,7 @@ export class DispatchChecker implements Checker {
     const holders = this.#followed.of(uuid);
     const isHeld = holders.some((name) => name !== '') && named.length === 1;
     if (target === undefined) return [];
-    // Who had it before is not asked for it.
+    // A worker that had it before is not asked for it.
     if (target.kind === 'all')
       return turns.filter(
         (name) =>
@@ -140,7 +140,7 @@ export class DispatchChecker implements Checker {
     if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
     this.#followed.sent(command, uuid, worker);
     const [next] = this.#owed;
-    // What waited for it, or what it is to drop, while it was not there.
+    // What waited for it, or what it must drop, while it was absent.
     const isLate =
       this.#asked?.call.uuid !== uuid &&
       ((command === 'post' && this.#speaker === worker) || (command === 'delete' && holders.includes(worker)));
@@ -156,7 +156,7 @@ export class DispatchChecker implements Checker {
       if (due?.worker !== worker || due.uuid !== uuid)
         throw new Error(`${command} of ${uuid} went to ${worker}, due was ${due?.uuid ?? 'nothing'}`);
     }
-    // The broker's own DELETE is nobody's turn.
+    // The broker's own DELETE uses no worker's turn.
     if (command !== 'delete' || !isLate || next?.uuid === uuid)
       this.#turns.set(service, [...this.#turnsOf(service).filter((name) => name !== worker), worker]);
   }

@@ -1,18 +1,21 @@
-/** Books for checkers of rule 13 of docs/protocols/nfp.md: whom each job was sent to, and who is not listened to any more because another worker has it. */
+/** Records for checkers of rule 13 of docs/protocols/nfp.md: which workers each job was sent to, and which are ignored because another worker has it. */
 import type { NfpCall, NfpClientCall, NfpWorkerAnswer } from '@proj/frames/nfp';
 
-/** Stands for a worker that has said its last word, or has refused the job: it has it no more, and nobody else does. */
+/**
+ * Stands for a worker that has said its last word, or has refused the job: it no longer has the job, and no other
+ * worker does.
+ */
 const NOBODY = '';
 
-/** Who was sent which job. */
+/** Which job was sent to which workers. */
 export class Followed {
   readonly #forAny = new Set<string>();
-  /** By uuid, the last one at the end. */
+  /** By uuid, the last worker at the end. */
   readonly #holders = new Map<string, string[]>();
-  /** Who has said something other than that it refuses: job and worker. */
+  /** Workers that have said something other than a refusal: job and worker. */
   readonly #taken = new Set<string>();
 
-  /** Who was told to drop it since: job and worker. */
+  /** Workers that were told to drop it since then: job and worker. */
   readonly #told = new Set<string>();
 
   /** The broker has forgotten. */
@@ -20,7 +23,7 @@ export class Followed {
     for (const each of [this.#holders, this.#taken, this.#told]) each.clear();
   }
 
-  /** Posted again, a job stays one that those who had it before have, or are to drop. */
+  /** A job that is posted again is still the job that its earlier workers have, or must drop. */
   posted({ uuid, target }: NfpClientCall): void {
     if (target === 'any') this.#forAny.add(uuid);
     else this.#forAny.delete(uuid);
@@ -36,12 +39,12 @@ export class Followed {
     this.#told.delete(which);
   }
 
-  /** It was told to drop the job: what it says about it from now on could be that it is cancelled. */
+  /** It was told to drop the job: from now on its messages about the job may say that it is cancelled. */
   isTold(uuid: string, worker: string): boolean {
     return this.#told.has(`${uuid} ${worker}`);
   }
 
-  /** The broker has taken the job from whoever has it, or given it up. */
+  /** The broker has taken the job from its worker, or given it up. */
   takenAway(uuid: string): void {
     const holders = this.of(uuid);
     if (holders.length > 0 && holders.at(-1) !== NOBODY) this.#holders.set(uuid, [...holders, NOBODY]);
@@ -56,7 +59,7 @@ export class Followed {
     else this.#taken.add(which);
   }
 
-  /** Whom the job was sent to and who has not said the last word, the one that has it at the end. */
+  /** The workers that the job was sent to and that have not said their last word, the one that has it at the end. */
   of(uuid: string): readonly string[] {
     return this.#holders.get(uuid) ?? [];
   }
@@ -65,7 +68,7 @@ export class Followed {
     return this.#forAny.has(uuid);
   }
 
-  /** It had the job, which is for any worker, and does not have it any more. */
+  /** It had the job, which is for any worker, and no longer has it. */
   isFormer(uuid: string, worker: string): boolean {
     const holders = this.of(uuid);
     return this.isForAny(uuid) && holders.includes(worker) && holders.at(-1) !== worker;

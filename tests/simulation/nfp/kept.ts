@@ -1,6 +1,6 @@
 /**
  * Checker of worker rules 4, 6, 8 and 12 of docs/protocols/nfp.md: a job that a worker has accepted is on its disk, stays there until
- * somebody deletes it, and ends once, as its task or the policy for crashes says.
+ * a client deletes it, and ends once, as its task or the crash policy says.
  */
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { NfpToBroker } from '@proj/frames/nfp';
@@ -15,7 +15,7 @@ export interface CrashPolicy {
 /** Follows each job at each worker. */
 export class KeptChecker implements Checker {
   readonly #policy: CrashPolicy;
-  /** What is on the disks, by worker and job. */
+  /** The contents of the disks, by worker and job. */
   readonly #jobs = new Map<string, JobRecord>();
   readonly #results = new Set<string>();
   readonly #accepted = new Set<string>();
@@ -27,7 +27,7 @@ export class KeptChecker implements Checker {
     this.#policy = policy;
   }
 
-  /** Jobs that have not ended, and those that are missing: a line each. */
+  /** Jobs that have not ended, and missing ones: one line each. */
   get open(): string[] {
     const open = [...this.#jobs].filter(([, { state }]) => state === 'PENDING' || state === 'STARTED');
     const lost = [...this.#accepted].filter((job) => !this.#jobs.has(job) && !this.#deleted.has(job));

@@ -109,7 +109,7 @@ export const removed = (uuid: string): Sight => ({ kind: 'removed', worker: 'w',
 export const restarts = (worker: string) => at('received', worker, { kind: 'worker-ready', service });
 export const crashed = (process: string): Sight => ({ kind: 'crashed', process });
 
-/** What the checker complains of, or `fine`. */
+/** What the checker complains about, or `fine`. */
 export function check(checker: Checker, ...sights: readonly Sight[]): string {
   try {
     for (const sight of sights) checker.onSight(sight);

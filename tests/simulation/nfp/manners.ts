@@ -1,6 +1,6 @@
 /**
- * Checker of rules 5 and 8 of docs/protocols/nfp.md, where another mechanism would hide a mistake: every worker gets a KEEPALIVE an interval,
- * silent ones are given up in time and not early, strangers are told DISCONNECT at once and at most once a second.
+ * Checker of rules 5 and 8 of docs/protocols/nfp.md, where another mechanism would hide a mistake: every worker gets a KEEPALIVE per
+ * interval, silent workers are given up in time but not early, and strangers get DISCONNECT at once, at most once a second.
  */
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
@@ -15,22 +15,22 @@ export interface Keepalives {
 
 const DISCONNECT_EVERY_MS = 1000;
 
-/** When a registered worker was last heard of, and last sent a KEEPALIVE. */
+/** When a registered worker last sent something, and last got a KEEPALIVE. */
 interface Times {
   heard: number;
   beaten: number;
 }
 
-/** Watches to whom the broker speaks, and when. */
+/** Watches which peers the broker sends to, and when. */
 export class MannersChecker implements Checker {
   readonly #intervalMs: number;
   readonly #holdMs: number;
   readonly #excuses: Excuses;
   readonly #clock: { now(): number };
   readonly #workers = new Map<string, Times>();
-  /** When each stranger was told. */
+  /** When each stranger got DISCONNECT. */
   readonly #toldAt = new Map<string, number>();
-  /** A stranger that must be told DISCONNECT before the broker reads on. */
+  /** A stranger that must get DISCONNECT before the broker reads on. */
   #owed: string | undefined;
 
   constructor({ keepaliveIntervalMs, keepaliveMultiplier }: Keepalives, excuses: Excuses, clock: { now(): number }) {
@@ -77,7 +77,7 @@ export class MannersChecker implements Checker {
     if (owed !== undefined)
       throw new Error(`${owed}, a stranger that took itself for a worker, was not told DISCONNECT`);
     const times = this.#workers.get(key);
-    // A worker calls services of the broker under its own routing id: that is no sign of life.
+    // A worker calls services of the broker under its own routing id: that is not a sign of life.
     if (times !== undefined && !kind.startsWith('client-')) times.heard = this.#clock.now();
     else if (times !== undefined) return;
     else if ((kind === 'worker-keepalive' || kind === 'worker-answer') && !this.#wasTold(key)) this.#owed = key;
@@ -87,7 +87,7 @@ export class MannersChecker implements Checker {
     const now = this.#clock.now();
     const times = this.#workers.get(key);
     if (kind === 'broker-open') {
-      // The intervals are counted anew.
+      // The intervals start anew.
       if (times !== undefined) times.beaten = now;
     } else if (kind === 'broker-disconnect') {
       if (times !== undefined) return;
@@ -115,7 +115,7 @@ export class MannersChecker implements Checker {
     if (silentMs < this.#holdMs - ROUNDING_MS)
       throw new Error(`${worker} was given up after ${silentMs.toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(BROKER);
-    // A KEEPALIVE was due within the first interval of the pause: of all but that the broker knows.
+    // A KEEPALIVE was due within the first interval of the pause: the broker knows about everything before that.
     if (pause === undefined || times.heard > pause.until || pause.lastedMs <= 2 * this.#intervalMs) return;
     if (now < pause.until + pause.lastedMs - this.#intervalMs - ROUNDING_MS)
       throw new Error(`${worker} was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);

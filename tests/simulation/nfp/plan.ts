@@ -1,7 +1,7 @@
-/** What cluster a seed stands for. */
+/** The cluster that a seed stands for. */
 import type { SeededRandom } from '@proj/transport/virtual';
 
-/** One service and who serves it. */
+/** One service and its workers. */
 export interface ServicePlan {
   readonly name: string;
   /** Hosts with a worker each. */
@@ -11,7 +11,9 @@ export interface ServicePlan {
 
 /** A cluster in numbers; fields of the same names are options of the broker, the workers and the clients. */
 export interface ClusterPlan {
-  /** `workers`: only workers, their lines and their disks suffer, and a job for `any` has no time limit. `everything`: nobody is safe. */
+  /**
+   * `workers`: only workers, their links and their disks suffer, and a job for `any` has no time limit. `everything`: anything may fail.
+   */
   readonly faults: 'workers' | 'everything';
   readonly services: readonly ServicePlan[];
   readonly keepaliveIntervalMs: number;
@@ -74,6 +76,6 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     meanGapMs: random.between(150, 600),
     diskGapMs: random.between(500, 3000),
   };
-  // Where no job for any worker may be lost it waits for longer than all workers of a service are away.
+  // If no job for any worker may be lost, it waits for longer than all workers of a service are away.
   return { ...plan, requestTtlMs: plan.faults === 'workers' ? 15_000 : random.pick([500, 5000]) };
 }

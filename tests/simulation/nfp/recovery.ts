@@ -1,23 +1,23 @@
 /**
- * Checker of rule 13 of docs/protocols/nfp.md: of a job for `any` that went down with its worker, or with the last process of its worker,
- * the client hears at once, where it is now, that its worker is waited for, or that it is given up; unless it was deleted there.
- * A client that asks again would hide what is lost here.
+ * Checker of rule 13 of docs/protocols/nfp.md: if a job for `any` is lost with its worker, or with the last process of its worker, the
+ * client is told at once where it is now, that the broker waits for its worker, or that it is given up; unless it was deleted there. A
+ * client that asks again would hide such a loss.
  */
 import type { NfpToBroker } from '@proj/frames/nfp';
 import { BROKER, dispatchIn, isFate } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Keeps its own books of who has said nothing about what. */
+/** Keeps its own records of which workers have not answered which jobs. */
 export class RecoveryChecker implements Checker {
   readonly #workers = new Set<string>();
   /** Jobs whose last POST was for `any`. */
   readonly #forAny = new Set<string>();
-  /** Who has each of them and has not said the last word about it. */
+  /** The workers that have each of them and have not said the last word about it. */
   readonly #holders = new Map<string, string>();
-  /** Those about which its worker has said something. */
+  /** Jobs about which their worker has said something. */
   readonly #taken = new Set<string>();
   readonly #deleted = new Set<string>();
-  /** Jobs that a client must hear of before the broker reads on. */
+  /** Jobs that a client must be told about before the broker reads on. */
   readonly #owed = new Set<string>();
 
   onSight(sight: Sight): void {
@@ -52,7 +52,7 @@ export class RecoveryChecker implements Checker {
     if (lost !== undefined) throw new Error(`${lost} was lost with its worker, and nobody was told`);
     if (command.kind === 'client-call' && command.command === 'post') {
       this.#deleted.delete(command.uuid);
-      // Who takes one answer to each call hears nothing unasked.
+      // A client that takes one answer to each call gets nothing unasked.
       if (command.target === 'any' && command.form === 'ascii') this.#forAny.add(command.uuid);
       else this.#forAny.delete(command.uuid);
     } else if (command.kind === 'worker-answer') {
@@ -85,7 +85,7 @@ export class RecoveryChecker implements Checker {
     }
   }
 
-  /** `again`: it is there, and has what it had accepted. */
+  /** `again`: it is present, and has the jobs that it had accepted. */
   #bereave(worker: string, again = false): void {
     for (const [uuid, holder] of this.#holders) {
       if (holder !== worker || (again && this.#taken.has(uuid))) continue;

@@ -1,6 +1,6 @@
 /**
- * Checker of worker rules 5, 6 and 12 of docs/protocols/nfp.md: a task begins when that is on the disk, in the order of acceptance, never
- * twice at a time, and no more often than it may.
+ * Checker of worker rules 5, 6 and 12 of docs/protocols/nfp.md: a task starts once that is on disk, in the order of acceptance, never
+ * twice at a time, and no more often than allowed.
  */
 import type { Checker, JobRecord, Sight } from './sight.js';
 
@@ -12,7 +12,7 @@ export class RunsChecker implements Checker {
   readonly #disks = new Map<string, Map<string, JobRecord>>();
   readonly #running = new Map<string, Set<string>>();
   readonly #runs = new Map<string, number>();
-  /** Jobs that somebody has asked to delete: they may leave the queue out of turn. */
+  /** Jobs that a client has asked to delete: they may leave the queue out of turn. */
   readonly #deleted = new Set<string>();
 
   constructor(maxRuns: number, concurrencyOf: (worker: string) => number) {

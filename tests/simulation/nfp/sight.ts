@@ -1,4 +1,4 @@
-/** What a broker and its workers see and do, as typed facts: the one place where checkers get theirs from. */
+/** What a broker and its workers receive and do, as typed facts: the only source of facts for checkers. */
 import { latin1 } from '@proj/frames';
 import {
   decodeNfpAtBroker,
@@ -12,14 +12,14 @@ import type { Peer } from '@proj/transport';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Simulation, Watcher } from '../kit/simulation.js';
 
-/** What of a job is on a worker's disk. */
+/** The part of a job that is on a worker's disk. */
 export interface JobRecord {
   readonly seq: number;
   readonly state: 'PENDING' | 'STARTED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   readonly runs: number;
 }
 
-/** How a job ended, as it is on a worker's disk. */
+/** How a job ended, as recorded on a worker's disk. */
 export interface ResultRecord {
   readonly juuid: string;
   readonly status: 'completed' | 'failed' | 'cancelled';
@@ -37,19 +37,19 @@ export type Sight =
   | { readonly kind: 'told'; readonly worker: string; readonly command: NfpToWorker }
   | { readonly kind: 'said'; readonly worker: string; readonly command: NfpToBroker }
   | { readonly kind: 'begun'; readonly worker: string; readonly uuid: string; readonly run: number }
-  /** The task has returned, or thrown. */
+  /** The task has returned or thrown. */
   | { readonly kind: 'ended'; readonly worker: string; readonly uuid: string; readonly well: boolean }
   | { readonly kind: 'stored'; readonly worker: string; readonly uuid: string; readonly job: JobRecord }
   | { readonly kind: 'result'; readonly worker: string; readonly uuid: string; readonly result: ResultRecord }
   | { readonly kind: 'removed'; readonly worker: string; readonly uuid: string }
-  /** The broker has begun to listen. */
+  /** The broker listens. */
   | { readonly kind: 'started' }
   /** The broker's program is being closed. */
   | { readonly kind: 'closing' }
   /** A process has died. */
   | { readonly kind: 'crashed'; readonly process: string };
 
-/** Checks one promise on what is seen. Throws when it is broken. */
+/** Checks one promise. Throws when it is broken. */
 export interface Checker {
   onSight(sight: Sight): void;
 }
@@ -63,14 +63,14 @@ export class Sights implements Watcher {
   readonly #simulation: Simulation;
   readonly #workers: ReadonlySet<string>;
 
-  /** What a checker throws is a failure of the simulation. */
+  /** An exception of a checker is a failure of the simulation. */
   constructor(checkers: readonly Checker[], simulation: Simulation, workers: ReadonlySet<string>) {
     this.#checkers = checkers;
     this.#simulation = simulation;
     this.#workers = workers;
   }
 
-  /** Takes a sight that is no event of the network. */
+  /** Adds a sight that is not an event of the network. */
   show(sight: Sight): void {
     for (const checker of this.#checkers)
       this.#simulation.check(checker.constructor.name, () => {
@@ -96,29 +96,32 @@ export class Sights implements Watcher {
 
 let last: { readonly body: NfpBody; readonly said: NfpDispatch | undefined } | undefined;
 
-/** The broker's own word in a body, if it is one. Checkers ask for the same one one after the other, and reading JSON is dear. */
+/**
+ * The broker's own answer in a body, if it is one. Cached, because checkers ask for the same body one after the other, and
+ * reading JSON is expensive.
+ */
 export function dispatchIn(body: NfpBody): NfpDispatch | undefined {
   if (last?.body !== body) last = { body, said: decodeNfpDispatch(body) };
   return last.said;
 }
 
-/** What has become of a worker, in an EVENT or a 408 of the broker's own. */
+/** What has happened to a worker, from an EVENT or a 408 of the broker itself. */
 const FATE = /"status":"(worker-lost|worker-back|redispatched|FAILED|PENDING)"/;
 
-/** Whether the broker, not a worker, tells this about a job. */
+/** Whether the broker, not a worker, says this about a job. */
 export function isFate(command: string, status: number, body: NfpBody): boolean {
   const isNews = command === 'event' && status === 200;
   return (isNews || (command === 'response' && status === 408)) && FATE.test(body.map(latin1).join(''));
 }
 
-/** The worker for which the broker answers with 408, if that is what it says. */
+/** The worker for which the broker answers with 408, if this is such an answer. */
 export function answeredFor(command: string, status: number, body: NfpBody): string | undefined {
   if (status !== 408 || !isFate(command, status, body)) return undefined;
   const { worker } = decodeNfpJson(body) as { readonly worker?: unknown };
   return typeof worker === 'string' ? worker : undefined;
 }
 
-/** Whether the broker tells that it has taken a job away from a worker. */
+/** Whether the broker says that it has taken a job away from a worker. */
 export function isTakenAway(command: string, status: number, body: NfpBody): boolean {
   return isFate(command, status, body) && body.map(latin1).join('').includes('"status":"redispatched"');
 }
@@ -126,6 +129,6 @@ export function isTakenAway(command: string, status: number, body: NfpBody): boo
 /** A message of the broker, to a worker or to a client. */
 export function decodeFromBroker(frames: readonly Uint8Array[]): NfpToWorker | NfpToClient {
   const command = decodeNfpAtWorker(frames);
-  // An MMI to a client reads as a call in the shape of the tables, which our broker never writes.
+  // An MMI to a client reads as a call in the form of the tables, which our broker never writes.
   return command.kind === 'malformed' || command.kind === 'worker-table-call' ? decodeNfpAtClient(frames) : command;
 }

@@ -7,13 +7,13 @@ import { Cluster } from './cluster.js';
 /** By then every call has its outcome, and every job has ended. Virtual milliseconds. */
 const PATIENCE_MS = 60_000;
 
-/** What one run was like. */
+/** Facts about one run. */
 export interface Summary extends CourseSummary {
   readonly calls: number;
   readonly answered: number;
 }
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function simulateNfp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
   const { simulation, workload, plan, disks, calm, clients } = cluster;
@@ -30,7 +30,7 @@ export async function simulateNfp(seed: number): Promise<Summary> {
         const disk = disks.get(name);
         return disk === undefined ? [] : [new DiskTroubles(simulation, disk, plan.diskGapMs, `disk of ${name}`)];
       }),
-    // Also longer than ZMTP's own notice of silence.
+    // Also longer than ZMTP takes to notice silence.
     settleMs: 9000,
     calmMs: 5000,
     patienceMs: PATIENCE_MS,

@@ -1,22 +1,22 @@
 /**
- * Checker of rule 12 of docs/protocols/nfp.md: a job for any worker waits only where its service has none but those that were told to drop it; the first worker of the service gets all that
- * wait, or their clients a refusal, in the order in which they began to wait; one that waits is given up from the front.
+ * Checker of rule 12 of docs/protocols/nfp.md: a job for any worker waits only if its service has no workers except those that were told to drop it; the first worker of the service gets
+ * all waiting jobs, or their clients a refusal, in the order in which they began to wait; waiting jobs are given up from the front.
  */
 import type { NfpClientCall, NfpDispatch } from '@proj/frames/nfp';
 import { Followed } from './followed.js';
 import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Keeps its own books of who is registered, and of what waits. */
+/** Keeps its own records of registered workers and waiting jobs. */
 export class WaitingChecker implements Checker {
   /** Registered workers of each service. */
   readonly #workers = new Map<string, Set<string>>();
-  /** What waits for each service, the one that waits longest first. */
+  /** What waits for each service, the longest-waiting first. */
   readonly #waiting = new Map<string, Set<string>>();
   readonly #followed = new Followed();
-  /** What a worker that has just come must take before the broker reads on. */
+  /** What a worker that has just come must get before the broker reads on. */
   #due: string[] = [];
-  /** A POST for any worker about which nothing has been said yet: it waits, if the broker reads on. */
+  /** A POST for any worker that has no answer yet: it waits if the broker reads on. */
   #asked: { readonly uuid: string; readonly service: string } | undefined;
 
   onSight(sight: Sight): void {

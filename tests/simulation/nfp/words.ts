@@ -1,4 +1,4 @@
-/** NFP messages in words, for traces. */
+/** NFP messages as text, for traces. */
 import { latin1, printable } from '@proj/frames';
 import { decodeNfpAtBroker } from '@proj/frames/nfp';
 import type { MessageEvent } from '@proj/transport/virtual';
@@ -6,7 +6,7 @@ import { decodeFromBroker } from './sight.js';
 
 const KEEPALIVE_FRAMES = 4;
 
-/** True for what a worker sends to show that it is alive. */
+/** True for messages of a worker that show that it is alive. */
 export function isKeepalive(frames: readonly Uint8Array[]): boolean {
   return frames.length === KEEPALIVE_FRAMES && decodeNfpAtBroker(frames).kind === 'worker-keepalive';
 }

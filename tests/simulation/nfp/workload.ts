@@ -1,4 +1,4 @@
-/** What the simulated clients ask and the simulated workers do, and the account of every job. */
+/** The calls of the simulated clients, the work of the simulated workers, and a record of every job. */
 import type { NfpClient, NfpInputRequest, NfpJob, NfpJobRecord, NfpJobResult, NfpJobResults } from '@proj/client/nfp';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
@@ -8,7 +8,7 @@ import type { Simulation } from '../kit/simulation.js';
 import { sleep } from '../kit/sleep.js';
 import type { ClusterPlan, ServicePlan } from './plan.js';
 
-/** What a job wants of its task. */
+/** What a job asks of its task. */
 interface Task {
   /** How long the work takes. Virtual milliseconds. */
   readonly ms: number;
@@ -18,7 +18,7 @@ interface Task {
   readonly asks: boolean;
 }
 
-/** One job, from its posting to its outcome. */
+/** One job, from its POST to its outcome. */
 interface Call {
   readonly uuid: string;
   /** Host of the client. */
@@ -28,9 +28,9 @@ interface Call {
   readonly task: Task;
   /** Posted after everything was healed: it has no excuse. */
   readonly calm: boolean;
-  /** After so many milliseconds its client gives it up. */
+  /** After this many milliseconds its client gives it up. */
   readonly abortMs: number | undefined;
-  /** The client's process; another one when it goes on with the job. */
+  /** The client's process; another one if that resumes the job. */
   transport: VirtualTransport;
   /** `post` has resolved. */
   posted: boolean;
@@ -42,7 +42,7 @@ interface Call {
 /** Failures that a client may report while there are faults. */
 const EXCUSABLE = ['TIMEOUT', 'REJECTED', 'WRITE_FAILED'] as const;
 
-/** One job in ten is long: longer than a silent worker would be put up with. Virtual milliseconds. */
+/** One job in ten is long: longer than a silent worker would be tolerated. Virtual milliseconds. */
 const LONG_JOB_MS = 2000;
 const SHORT_JOB_MS = 150;
 const THINK_MS = 1200;
@@ -52,13 +52,13 @@ const UNLIMITED_MS = 3_600_000;
 
 const ABORTED = new Error('the client has given up');
 
-/** All jobs of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+/** All jobs of a run. Wrong answers fail the simulation at once, missing ones at the end. */
 export class Workload {
   readonly #simulation: Simulation;
   readonly #plan: ClusterPlan;
   readonly #calls = new Map<string, Call>();
   readonly #inputs = new Set<string>();
-  /** Set when faults are over and things have settled. */
+  /** Set when faults are over and everything has settled. */
   calm = false;
   #stopped = false;
 
@@ -67,12 +67,12 @@ export class Workload {
     this.#plan = plan;
   }
 
-  /** Nothing further begins. */
+  /** Nothing further starts. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Jobs of processes that still live, without an outcome. */
+  /** Jobs of live processes without an outcome. */
   get open(): string[] {
     return [...this.#calls.values()]
       .filter(({ outcome, transport }) => outcome === 'open' && transport.state !== 'dead')
@@ -85,13 +85,13 @@ export class Workload {
     return { calls: this.#calls.size, answered };
   }
 
-  /** True for a job that was posted when all was well, and that nobody wants to be rid of. */
+  /** True for a job that was posted when all was well, and that no client wants to delete. */
   isCalm(uuid: string): boolean {
     const call = this.#calls.get(uuid);
     return call !== undefined && call.calm && call.abortMs === undefined && !call.deleted;
   }
 
-  /** Posts one job after the other, with pauses and questions in between, until stopped. For use inside a client's process. */
+  /** Posts one job after the other, with pauses and queries in between, until stopped. For use inside a client's process. */
   async run(client: NfpClient, transport: VirtualTransport, random: SeededRandom): Promise<void> {
     while (true) {
       await sleep(transport, random.between(0, THINK_MS));
@@ -101,7 +101,7 @@ export class Workload {
     }
   }
 
-  /** Goes on with what a former process of this client has left on its disk. */
+  /** Resumes what an earlier process of this client has left on its disk. */
   async resume(client: NfpClient, transport: VirtualTransport, disk: RecordDisk): Promise<void> {
     const jobs = await client.start();
     const resumed = new Set(jobs.map(({ uuid }) => uuid));
@@ -134,7 +134,7 @@ export class Workload {
     return { uuid, worker, said };
   }
 
-  /** What clients answer to questions of jobs. */
+  /** How clients answer the questions of jobs. */
   readonly input = ({ uuid, worker, id }: NfpInputRequest): string => {
     const question = `${worker}/${uuid}/${id}`;
     if (this.#inputs.has(question) && this.isCalm(uuid)) this.#simulation.fail(`${question} was asked twice`);
@@ -198,7 +198,7 @@ export class Workload {
     return calm ? CALM_TIMEOUT_MS : TIMEOUT_MS;
   }
 
-  /** Waits for the end of a job. Rejects with what is no failure of the job. */
+  /** Waits for the end of a job. Rejects with errors that are not failures of the job. */
   async #follow(job: NfpJob, call: Call): Promise<void> {
     try {
       call.results = await job.done();
@@ -231,7 +231,7 @@ export class Workload {
       this.#simulation.fail(`${uuid} was lost: ${String(error)}`);
   }
 
-  /** A job that the next process of its client does not go on with: its record must say why. */
+  /** A job that the next process of its client does not resume: its record must say why. */
   #isOver(call: Call, transport: VirtualTransport, disk: RecordDisk): void {
     const value = disk.records.get(`nfp/job/${call.uuid}`);
     if (value === undefined) {

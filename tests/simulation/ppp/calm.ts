@@ -1,4 +1,4 @@
-/** Checker of rules 11 to 13 and 16: without faults nobody is lost, and no request is put to more than one worker. */
+/** Checker of rules 11 to 13 and 16: without faults no worker is lost, and no request goes to more than one worker. */
 import { requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -10,15 +10,15 @@ export class CalmChecker implements Checker {
   #calm = false;
 
   /**
-   * `isCalm` tells requests made in the calm from those that faults may have duplicated. `handlersThrow`: a worker may give
-   * a job back by READY, as rule 8 of section "Worker" has it.
+   * `isCalm` tells requests made in the calm from those that faults may have duplicated. `handlersThrow`: a worker may
+   * return a job by READY, as in rule 8 of section "Worker".
    */
   constructor(isCalm: (id: string) => boolean, handlersThrow: boolean) {
     this.#isCalm = isCalm;
     this.#handlersThrow = handlersThrow;
   }
 
-  /** From now on nothing goes wrong by itself. */
+  /** From now on nothing fails by itself. */
   begin(): void {
     this.#calm = true;
   }

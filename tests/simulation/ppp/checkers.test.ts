@@ -1,4 +1,4 @@
-/** Each checker finds what it is there to find, and keeps quiet otherwise. */
+/** Each checker finds the faults it is for, and reports nothing else. */
 import { fromLatin1 } from '@proj/frames';
 import { ManualClock } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
@@ -68,7 +68,7 @@ describe.each([
     expect(check(make(), ...GOOD)).toBe('fine');
   });
 
-  it('passes a broker that starts anew', () => {
+  it('passes a restarted broker', () => {
     expect(check(make(), asks('c', '1'), says('w1'), ready('w1'), crashed, ...GOOD)).toBe('fine');
   });
 });
@@ -82,7 +82,7 @@ describe('JobsChecker finds', () => {
     ['number 1 of 2', [ready('w1'), ready('w2'), put('w2', 'c', '1')]],
     ['number 1 of 2', [...GOOD, put('w1', 'c', '2')]],
     ['answered 1 with 2', [ready('w'), put('w', 'c', '1'), worked('w', 'c', '2')]],
-    // A late reply, one to somebody else, one of somebody else, the same again.
+    // A late reply, one to another client, one from another worker, the same again.
     ['due was nothing', [ready('w'), put('w', 'c', '1'), lost('w'), worked('w', 'c', '1'), told('c', '1')]],
     ['due was nothing', [ready('w'), put('w', 'c', '1'), worked('w', 'd', '1'), told('d', '1')]],
     ['due was nothing', [ready('w'), ready('v'), put('w', 'c', '1'), worked('v', 'c', '1'), told('c', '1')]],
@@ -102,7 +102,7 @@ describe('JobsChecker finds', () => {
 });
 
 describe('RepliesChecker finds', () => {
-  it('a second reply, and a reply to somebody else', () => {
+  it('a second reply, and a reply to another client', () => {
     expect(check(new RepliesChecker(), asks('c', '1'), told('c', '1'), told('c', '1'))).toContain('not open');
     expect(check(new RepliesChecker(), asks('c', '1'), told('d', '1'))).toContain('not open');
     expect(check(new RepliesChecker(), asks('c', '1'), crashed, told('c', '1'))).toContain('not open');
@@ -115,13 +115,13 @@ describe('CalmChecker finds', () => {
     expect(check(calm(), put('v', 'c', '1'), put('w', 'c', '1'))).toContain('second worker');
   });
 
-  it('a loss, but for READY in place of a reply, where handlers throw', () => {
+  it('a loss, except for READY instead of a reply, if handlers throw', () => {
     expect(check(calm(true), lost('w', 'restarted'), put('v', 'c', '1'), put('w', 'c', '1'))).toBe('fine');
     expect(check(calm(true), lost('w', 'expired'))).toContain('healthy worker was lost');
     expect(check(calm(), lost('w', 'restarted'))).toContain('healthy worker was lost');
   });
 
-  it('nothing while there is no calm', () => {
+  it('nothing before the calm', () => {
     expect(check(new CalmChecker(() => true, false), lost('w'))).toBe('fine');
   });
 });
@@ -132,7 +132,7 @@ describe('MannersChecker finds', () => {
     expect(check(manners(), says('w'), beats('received', 'v'), ready('w'))).toContain('did not say READY');
   });
 
-  it('anything said to a stranger', () => {
+  it('anything sent to a stranger', () => {
     expect(check(manners(), beats('received', 'w'), beats('sent', 'w'))).toContain('not registered');
     expect(check(manners(), says('w'), ready('w'), lost('w', 'gone'), beats('sent', 'w'))).toContain('not registered');
   });
@@ -147,7 +147,7 @@ describe('MannersChecker finds', () => {
     expect(check(checker, beats('sent', 'w'))).toContain('within 96 ms');
   });
 
-  it('a heartbeat or job for a worker that is long silent, unless the broker could not know', () => {
+  it('a heartbeat or job for a worker that has long been silent, unless the broker could not know', () => {
     const [clock, excuses] = [new ManualClock(), new Excuses()];
     const checker = manners(clock, excuses);
     check(checker, says('w'), ready('w'));
@@ -212,7 +212,7 @@ describe('TableChecker finds', () => {
     expect(found(1, connected('A'), ready('A'))).toEqual([]);
   });
 
-  it('a worker that is missing, one twice, one that is gone, one nobody started, a wrong count', () => {
+  it('a worker that is missing, one twice, one that is gone, one that was never started, a wrong count', () => {
     expect(found(0, connected('A'))).toEqual(['w: 0 registered, 1 alive']);
     expect(found(2, connected('A'), connected('B'), ready('A'), ready('B'))).toEqual(['w: 2 registered, 1 alive']);
     expect(found(1, connected('A'), ready('A'), disconnected('A'))[0]).toBe(

@@ -1,4 +1,4 @@
-/** Real Paranoid Pirate queues or pools, workers and Lazy Pirates, each in a simulated process of its own. */
+/** Real Paranoid Pirate queues or pools, workers and Lazy Pirates, each in its own simulated process. */
 import { PppPool, PppQueue } from '@proj/broker';
 import { LazyPirateClient } from '@proj/client';
 import { SeededRandom } from '@proj/transport/virtual';
@@ -20,16 +20,16 @@ import { describeMessage, isHeartbeat } from './words.js';
 import { Workload } from './workload.js';
 import type { Ask } from './workload.js';
 
-/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+/** Longest shutdown of a program that is restarted; the settling time includes it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
 
 /** Longer than any queue in front of a single worker: without faults nothing is sent twice. Virtual milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** For requests that are made once, whatever happens to workers. Virtual milliseconds. */
+/** For requests that are sent once, whatever happens to workers. Virtual milliseconds. */
 const FOR_EVER_MS = 3_600_000;
 
-/** Each fault may cost an attempt, and the promise under test is that none is one too many. */
+/** Each fault may cost an attempt, and the promise under test is that the attempts suffice. */
 const MAX_ATTEMPTS = 100;
 
 /** Everything that belongs to one run. */
@@ -43,7 +43,7 @@ export class Cluster {
   readonly clients: readonly Host[];
   readonly #table = new TableChecker();
   readonly #sights: BrokerSights;
-  /** What runs now, by host. */
+  /** The running programs, by host. */
   readonly #running = new Map<string, PppQueue | PppPool>();
 
   /** Builds the hosts; nothing runs yet. */
@@ -60,7 +60,7 @@ export class Cluster {
     const manners = new MannersChecker(plan, excuses, this.simulation.clock);
     const checkers = [new JobsChecker(), new RepliesChecker(), manners, this.#table, this.calm];
     this.simulation.watch(new WorkerPatienceChecker(this.simulation, plan, excuses, isHeartbeat));
-    // A queue makes its frontend first; a pool has a backend only.
+    // A queue creates its frontend first; a pool has only a backend.
     const sideOf = (socketNumber: number) => (plan.kind === 'queue' && socketNumber === 1 ? 'frontend' : 'backend');
     this.#sights = this.simulation.watch(new BrokerSights(checkers, this.simulation, sideOf));
     const startBroker = plan.kind === 'queue' ? this.#startQueue : this.#startPool;
@@ -78,7 +78,7 @@ export class Cluster {
     return among.flatMap((host) => this.brokers.filter((broker) => broker !== host).map((b) => [host, b] as const));
   }
 
-  /** Fails the simulation unless the brokers come to know exactly the workers that live. */
+  /** Fails the simulation unless the brokers' tables become exactly the live workers. */
   async checkTable(): Promise<void> {
     const expected = this.workers.map(({ name }) => ({ host: name, count: this.plan.concurrency }));
     const counts = () => new Map([...this.#running].map(([name, broker]) => [name, broker.stats().workers]));

@@ -1,6 +1,6 @@
 /**
- * Checker of rules 2, 8 and 9 of docs/protocols/ppp.md: only registered workers get jobs, one at a time, whoever has rested
- * longest first, and nothing but the reply of the worker that has the job reaches its client.
+ * Checker of rules 2, 8 and 9 of docs/protocols/ppp.md: only registered workers get jobs, one at a time, the worker that
+ * has been idle longest first, and only the reply of the worker that has the job reaches its client.
  */
 import { forgetBroker, peerOf, requesterOf, requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
@@ -10,13 +10,13 @@ interface Job {
   readonly id: string;
 }
 
-/** Keeps its own books of who works on what, and of who rests. */
+/** Keeps its own records of which worker has which job, and which are idle. */
 export class JobsChecker implements Checker {
   /** Jobs of registered workers; `undefined` for an idle one. */
   readonly #workers = new Map<string, Job | undefined>();
-  /** Idle workers of a broker, by its name, longest rest first. */
+  /** Idle workers of a broker, by its name, longest idle first. */
   readonly #idle = new Map<string, string[]>();
-  /** Ids of replies that a queue has from the right worker and has not forwarded yet, by client. */
+  /** Ids of replies that a queue has received from the right worker and not forwarded yet, by client. */
   readonly #owed = new Map<string, string[]>();
 
   onSight(sight: Sight): void {
@@ -49,7 +49,7 @@ export class JobsChecker implements Checker {
     if (command.kind !== 'reply') return;
     const worker = peerOf(sight);
     const job = this.#workers.get(worker);
-    // A reply of anybody else must come to nothing; should the queue forward it, no client is owed it.
+    // A reply of any other peer must have no effect; if the queue forwards it, no client expects it.
     if (job === undefined || job.requester !== requesterOf(command.addresses)) return;
     const id = requestId(command.content);
     if (job.id !== id) throw new Error(`a worker answered ${job.id} with ${id}`);

@@ -1,6 +1,6 @@
 /**
  * Checker of rules 1, 2, 7 and 11 of docs/protocols/ppp.md, where another mechanism would hide a mistake: strangers get nothing,
- * registered workers a heartbeat per interval and no more, and a worker is given up when its time is over and not before.
+ * registered workers get one heartbeat per interval, and a worker is given up when its time is over and not before.
  */
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
@@ -9,15 +9,15 @@ import type { BrokerPatience } from '../kit/worker-lives.js';
 import { forgetBroker, peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Watches to whom brokers speak, and when. */
+/** Watches which peers brokers send to, and when. */
 export class MannersChecker implements Checker {
   readonly #patience: BrokerPatience;
   readonly #clock: { now(): number };
   readonly #excuses: Excuses;
   readonly #lives: WorkerLives;
-  /** When each registered worker was last sent a heartbeat, or registered. */
+  /** When each registered worker last got a heartbeat, or registered. */
   readonly #beatAt = new Map<string, number>();
-  /** Who said READY last, until somebody says something else. */
+  /** The last sender of READY, until another message arrives. */
   #opening: string | undefined;
 
   constructor(patience: BrokerPatience, excuses: Excuses, clock: { now(): number }) {
@@ -58,7 +58,7 @@ export class MannersChecker implements Checker {
     const peer = peerOf(sight);
     const { kind } = sight.command;
     this.#opening = kind === 'ready' ? peer : undefined;
-    // What comes to the frontend is no sign of life: a client may have a worker's routing id.
+    // Messages at the frontend are not signs of life: a client may have a worker's routing id.
     if (kind !== 'client-request') this.#lives.heard(peer, meaningOf(kind), this.#clock.now());
   }
 
@@ -71,7 +71,7 @@ export class MannersChecker implements Checker {
     if (kind === 'request') this.#lives.gotJob(peer, now);
     else {
       const gap = now - (this.#beatAt.get(peer) ?? -Infinity);
-      // Rule 7: up to 1/32 early, to leave with others.
+      // Rule 7: up to 1/32 early, to be sent with others.
       if (gap < (this.#patience.heartbeatIntervalMs * 31) / 32 - ROUNDING_MS)
         throw new Error(`two heartbeats within ${gap.toFixed(0)} ms`);
       this.#beatAt.set(peer, now);
@@ -94,14 +94,15 @@ export class MannersChecker implements Checker {
     if (silentMs < this.#lives.limitMs(peer) - ROUNDING_MS)
       throw new Error(`a worker was given up after ${silentMs.toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(broker);
-    // A heartbeat to the worker was due within the first interval of the pause: of all but that the broker knows.
+    // A heartbeat to the worker was due within the first interval of the pause: the broker knows about everything
+    // before that.
     if (pause === undefined || now - silentMs > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
     if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
       throw new Error(`a worker was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);
   }
 }
 
-/** What a message of a worker says about its life. */
+/** What a worker's message says about its life. */
 function meaningOf(kind: string): 'beat' | 'answer' | 'other' {
   if (kind === 'heartbeat') return 'beat';
   return kind === 'reply' ? 'answer' : 'other';

@@ -1,13 +1,13 @@
-/** What cluster a seed stands for. */
+/** The cluster that a seed stands for. */
 import type { SeededRandom } from '@proj/transport/virtual';
 
 /** A cluster in numbers. */
 export interface ClusterPlan {
-  /** Who hands out work: queues with clients in front, or an application that has a pool. */
+  /** What hands out work: queues with clients in front, or an application with a pool. */
   readonly kind: 'queue' | 'pool';
   /**
-   * `workers`: only workers and their links suffer, and every request must be answered although it is made once.
-   * `everything`: nobody is safe, and every request must be answered that is made when all is well again.
+   * `workers`: only workers and their links suffer, and every request must be answered although it is sent once.
+   * `everything`: anything may fail, and every request made when all is well again must be answered.
    */
   readonly faults: 'workers' | 'everything';
   /** Hosts with a queue or a pool each. */
@@ -21,9 +21,9 @@ export interface ClusterPlan {
   /** Hosts with a worker each. */
   readonly workers: number;
   readonly concurrency: number;
-  /** Some handlers throw at their first try: the worker says READY in place of a reply. */
+  /** Some handlers throw at their first try: the worker sends READY instead of a reply. */
   readonly handlersThrow: boolean;
-  /** Hosts with a client each; none with a pool, which asks by itself. */
+  /** Hosts with a client each; none with a pool, which sends its own requests. */
   readonly clients: number;
   /** Calls that one client, or one pool, makes at the same time. */
   readonly loops: number;
@@ -40,7 +40,7 @@ export interface ClusterPlan {
 export function drawPlan(random: SeededRandom): ClusterPlan {
   const kind = random.pick(['queue', 'queue', 'pool'] as const);
   const faults = random.pick(['workers', 'everything'] as const);
-  // With two queues a worker may move away from where its clients ask; only a client that tries again finds it.
+  // With two queues a worker may move away from the one that its clients ask; only a client that retries finds it.
   const two = kind === 'queue' && faults === 'everything' && random.chance(0.4);
   const heartbeatIntervalMs = 100 + random.below(500);
   const liveness = 3 + random.below(2);
@@ -50,7 +50,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     brokers: two ? ['broker-a', 'broker-b'] : ['broker-a'],
     heartbeatIntervalMs,
     liveness,
-    // From none more to twice the time of who beats at work.
+    // From no extra time to twice the time of a worker that sends heartbeats while working.
     muteExpiryMs: Math.round(heartbeatIntervalMs * liveness * random.between(1, 2)),
     jobTimeoutMs: random.pick([0, 8000]),
     workers: 1 + random.below(4),

@@ -2,7 +2,7 @@
 import { forgetBroker, peerOf, requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** Knows which requests are open at which connection; queues must answer no other. */
+/** Knows which requests are open at which connection; queues must not answer any other. */
 export class RepliesChecker implements Checker {
   readonly #open = new Map<string, Set<string>>();
 

@@ -1,4 +1,4 @@
-/** What a queue or pool sees and does, as typed commands: the one place where checkers get their facts from. */
+/** What a queue or pool receives and does, as typed commands: the only source of facts for checkers. */
 import { latin1 } from '@proj/frames';
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PppAddresses, PppContent, PppToClient, PppToFrontend, PppToQueue, PppToWorker } from '@proj/frames/ppp';
@@ -6,10 +6,10 @@ import type { Peer } from '@proj/transport';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Simulation, Watcher } from '../kit/simulation.js';
 
-/** Which of a broker's two sockets; a pool has the backend only. */
+/** Which of a broker's two sockets; a pool has only the backend. */
 export type Side = 'frontend' | 'backend';
 
-/** One thing that a queue or pool sees or does. `broker` is the name of its host. */
+/** One thing that a queue or pool receives or does. `broker` is the name of its host. */
 export type Sight = { readonly broker: string } & (
   | { readonly kind: 'received'; readonly peer: Peer; readonly command: PppToQueue | PppToFrontend }
   | { readonly kind: 'sent'; readonly peer: Peer; readonly command: PppToWorker | PppToClient }
@@ -34,14 +34,14 @@ export class BrokerSights implements Watcher {
   readonly #simulation: Simulation;
   readonly #sideOf: SideOf;
 
-  /** What a checker throws is a failure of the simulation. */
+  /** An exception of a checker is a failure of the simulation. */
   constructor(checkers: readonly Checker[], simulation: Simulation, sideOf: SideOf) {
     this.#checkers = checkers;
     this.#simulation = simulation;
     this.#sideOf = sideOf;
   }
 
-  /** Takes a sight that is no event of the network. */
+  /** Adds a sight that is not an event of the network. */
   show(sight: Sight): void {
     for (const checker of this.#checkers)
       this.#simulation.check(checker.constructor.name, () => {
@@ -62,7 +62,7 @@ export class BrokerSights implements Watcher {
   }
 }
 
-/** A message that a broker got. */
+/** A message that a broker received. */
 export function received({ socketNumber, frames }: MessageEvent, sideOf: SideOf): PppToQueue | PppToFrontend {
   return sideOf(socketNumber) === 'backend' ? decodePppAtQueue(frames) : decodePppAtFrontend(frames);
 }
@@ -72,12 +72,12 @@ export function sent({ socketNumber, frames }: MessageEvent, sideOf: SideOf): Pp
   return sideOf(socketNumber) === 'backend' ? decodePppAtWorker(frames) : decodePppAtClient(frames);
 }
 
-/** The first content frame of every request and reply of the workload: which request this is. */
+/** The first content frame of every request and reply of the workload identifies the request. */
 export function requestId(content: PppContent): string {
   return latin1(content[0] ?? new Uint8Array());
 }
 
-/** Who asked: a client's routing id at the queue, or a pool's number. */
+/** The client: its routing id at the queue, or a pool's number. */
 export function requesterOf(addresses: PppAddresses): string {
   return latin1(addresses[0] ?? new Uint8Array());
 }
@@ -87,7 +87,7 @@ export function peerOf(sight: { readonly broker: string; readonly peer: Peer }):
   return `${sight.broker}/${sight.peer.key}`;
 }
 
-/** Takes everything about a broker out of books that are kept by {@link peerOf}. */
+/** Removes everything about a broker from records that are kept by {@link peerOf}. */
 export function forgetBroker(broker: string, ...books: readonly Map<string, unknown>[]): void {
   for (const book of books) for (const key of book.keys()) if (key.startsWith(`${broker}/`)) book.delete(key);
 }

@@ -1,8 +1,8 @@
-/** Checker of rules 1, 6, 11 and 12 taken together: when all is calm, each broker knows the live workers, each connection once. */
+/** Checker of rules 1, 6, 11 and 12 together: when all is calm, each broker knows each connection of the live workers once. */
 import { forgetBroker, peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** A worker that ought to be registered: one per connection of a host. */
+/** A worker that should be registered: one per connection of a host. */
 export interface ExpectedWorker {
   readonly host: string;
   readonly count: number;
@@ -35,7 +35,7 @@ export class TableChecker implements Checker {
     }
   }
 
-  /** What is wrong, a line each; nothing when all is right. `counts` are the brokers' own figures. */
+  /** What is wrong, one line each; empty if all is right. `counts` are the brokers' own counters. */
   differences(expected: readonly ExpectedWorker[], counts: ReadonlyMap<string, number>): string[] {
     const found = new Map<string, number>();
     const faults: string[] = [];

@@ -1,14 +1,14 @@
-/** Paranoid Pirate messages in words, for traces. */
+/** Paranoid Pirate messages as text, for traces. */
 import { printable } from '@proj/frames';
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { MessageEvent } from '@proj/transport/virtual';
 
-/** True for what a worker sends to show that it is alive. */
+/** True for messages of a worker that show that it is alive. */
 export function isHeartbeat(frames: readonly Uint8Array[]): boolean {
   return decodePppAtQueue(frames).kind === 'heartbeat';
 }
 
-/** One message as a line. The two sides of a queue differ in what stands in front of the empty frame. */
+/** One message as a line. The two sides of a queue differ in what comes before the empty frame. */
 export function describeMessage({ kind, socket, frames }: MessageEvent): string {
   const toBroker = (kind === 'sent' || kind === 'undeliverable') === (socket === 'dealer');
   const isClients = frames[0]?.length === 0;

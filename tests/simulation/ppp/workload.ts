@@ -1,18 +1,18 @@
-/** What is asked of the simulated workers, and the account of every request. */
+/** The requests to the simulated workers, and a record of every request. */
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import type { Simulation } from '../kit/simulation.js';
 import { sleep } from '../kit/sleep.js';
 
-/** What a request wants of its handler. */
+/** What a request asks of its handler. */
 interface Task {
   /** How long the work takes. Virtual milliseconds. */
   readonly ms: number;
-  /** The handler throws when it sees the request first. */
+  /** The handler throws the first time it gets the request. */
   readonly throws: boolean;
 }
 
-/** One call, from its issue to its outcome. */
+/** One call, from its start to its outcome. */
 interface Call {
   readonly id: string;
   readonly transport: VirtualTransport;
@@ -21,27 +21,27 @@ interface Call {
   outcome: 'open' | 'answered' | 'TIMEOUT' | 'PEER_LOST' | 'CLOSED';
 }
 
-/** How a request leaves, and how its reply comes back. */
+/** How a request is sent, and how its reply comes back. */
 export type Ask = (content: string[]) => Promise<Buffer[]>;
 
-/** Failures that a caller may meet while there are faults; `CLOSED` is a pool that is restarted. */
+/** Failures that a caller may get while there are faults; `CLOSED` is a restarted pool. */
 const EXCUSABLE = ['TIMEOUT', 'PEER_LOST', 'CLOSED'] as const;
 
-/** One job in ten is long: longer than a silent worker would be put up with. Virtual milliseconds. */
+/** One job in ten is long: longer than a silent worker would be tolerated. Virtual milliseconds. */
 const LONG_JOB_MS = 2000;
 const SHORT_JOB_MS = 200;
 
 /** Longest pause between two calls. Virtual milliseconds. */
 const THINK_MS = 300;
 
-/** All calls of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+/** All calls of a run. Wrong answers fail the simulation at once, missing ones at the end. */
 export class Workload {
   readonly #simulation: Simulation;
   readonly #handlersThrow: boolean;
   readonly #calls: Call[] = [];
   /** Requests whose handler has thrown. */
   readonly #thrown = new Set<string>();
-  /** Set when faults are over and things have settled. */
+  /** Set when faults are over and everything has settled. */
   calm = false;
   #stopped = false;
 
@@ -50,12 +50,12 @@ export class Workload {
     this.#handlersThrow = handlersThrow;
   }
 
-  /** No further calls begin. */
+  /** No further calls start. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Ids of calls of processes that still live, not yet answered. */
+  /** Ids of calls of live processes, not yet answered. */
   get open(): string[] {
     return this.#calls
       .filter(({ outcome, transport }) => outcome === 'open' && transport.state !== 'dead')
@@ -79,7 +79,9 @@ export class Workload {
         this.#simulation.fail(`request ${id} was lost: ${outcome}`);
   }
 
-  /** Calls one after the other, with pauses, until stopped or until its process closes. For use inside a process. */
+  /**
+   * Makes calls one after the other, with pauses, until stopped or until its process closes. For use inside a process.
+   */
   async run(ask: Ask, transport: VirtualTransport, random: SeededRandom): Promise<void> {
     while (true) {
       await sleep(transport, random.between(0, THINK_MS));

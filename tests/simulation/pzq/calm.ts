@@ -1,14 +1,16 @@
-/** Checker for the time without faults: producers are not refused, and what is produced then is delivered once unless it is given back. */
+/**
+ * Checker for the time without faults: producers are not refused, and messages produced then are delivered once unless they are returned.
+ */
 import type { Checker, Sight } from './sight.js';
 
 /** Silent until `begin`. */
 export class CalmChecker implements Checker {
   readonly #isCalm: (id: string) => boolean;
-  /** What was offered, and not blocked or given back. */
+  /** Messages that were offered, and not blocked or returned. */
   readonly #out = new Set<number>();
   #calm = false;
 
-  /** `isCalm` tells messages sent in the calm, by handlers that are quick, from others. */
+  /** `isCalm` tells messages sent in the calm, for quick handlers, from others. */
   constructor(isCalm: (id: string) => boolean) {
     this.#isCalm = isCalm;
   }

@@ -1,4 +1,4 @@
-/** A real PZQ server with its disk, producers and consumers, each in a simulated process of its own. */
+/** A real PZQ server with its disk, producers and consumers, each in its own simulated process. */
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { PzqServer } from '@proj/pzq';
 import { SeededRandom } from '@proj/transport/virtual';
@@ -22,9 +22,9 @@ const RECEIVE = 'tcp://queue:11131';
 const SEND = 'tcp://queue:11132';
 const MONITOR = 'tcp://queue:11133';
 
-/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+/** Longest shutdown of a program that is restarted; the settling time includes it. Virtual milliseconds. */
 const DRAIN_MS = 2000;
-/** How soon a producer sends again, and how often a full disk is tried. Virtual milliseconds. */
+/** How soon a producer resends, and how often a full disk is retried. Virtual milliseconds. */
 const RESEND_MS = 1000;
 const PROBE_MS = 150;
 
@@ -80,7 +80,7 @@ export class Cluster {
     return among.filter((host) => host !== this.queue).map((host) => [host, this.queue] as const);
   }
 
-  /** Moves virtual time until nothing waits for a consumer; fails the simulation after `limitMs`. */
+  /** Advances virtual time until no message waits for a consumer; fails the simulation after `limitMs`. */
   untilSettled(limitMs: number): Promise<void> {
     return this.simulation.runUntil(
       () => this.disk.queued.length === 0,

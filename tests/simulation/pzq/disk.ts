@@ -6,13 +6,13 @@ import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import { sleep } from '../kit/sleep.js';
 import { messageId } from './sight.js';
 
-/** Who must know what is on the disk. */
+/** Observers that must know what is on disk. */
 export interface DiskObserver {
   onStored(seq: number, id: string): void;
   onRemoved(seq: number, id: string): void;
 }
 
-/** What is on it: every batch that was flushed, in order. */
+/** Its contents: every flushed batch, in order. */
 export class Disk {
   readonly epoch = 0x5eed_5eed_5eed_5een;
   readonly log: Batch[] = [];
@@ -20,7 +20,7 @@ export class Disk {
   readonly messages = new Map<number, string>();
   /** Of those, the dead letters. */
   readonly dead = new Set<number>();
-  /** The code all writes fail with. */
+  /** The error code of all writes. */
   failing: string | undefined;
   /** Longest time until a write is flushed. Virtual milliseconds. */
   slowestMs = 4;
@@ -56,8 +56,8 @@ export class Disk {
 }
 
 /**
- * The store of one process on that disk. Between a write and the word of it lies a moment in which the process may die, and
- * what is read is as old as the reading took.
+ * The store of one process on that disk. The process may die between a write and its report, and the result of a read is as
+ * old as the read took.
  */
 export class DiskStore implements QueueStore {
   readonly name = 'lmdb';

@@ -1,7 +1,7 @@
 /** Checker of rule 16: consumers together never have more than `maxInFlight` messages whose time is not over. */
 import type { Checker, Sight } from './sight.js';
 
-/** Counts what was offered and neither blocked, answered nor timed out: at least that many are in flight. */
+/** Counts messages that were offered but neither blocked, answered nor timed out: at least that many are in flight. */
 export class InFlightChecker implements Checker {
   readonly #max: number;
   readonly #ackTimeoutMs: number;

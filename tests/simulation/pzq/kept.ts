@@ -1,10 +1,10 @@
 /**
- * Checker of rules 2, 6 and 13: what was answered `1` is on the disk, nothing leaves the disk that no consumer has settled, and
- * with a dedupe window no id is on it twice.
+ * Checker of rules 2, 6 and 13: a message that was answered `1` is on disk, only settled messages leave the disk, and with a
+ * dedupe window no id is on it twice.
  */
 import type { Checker, Sight } from './sight.js';
 
-/** Compares answers with what the disk has been told. */
+/** Compares answers with what was written to disk. */
 export class KeptChecker implements Checker {
   readonly #dedupes: boolean;
   /** What was ever stored, by the workload's name: how often. */

@@ -1,4 +1,4 @@
-/** Checker of rule 12: a message that a consumer may have is not offered again before its timeout is over, unless it was given back. */
+/** Checker of rule 12: a message that a consumer may have is not offered again before its timeout is over, unless it was returned. */
 import type { Checker, Sight } from './sight.js';
 
 const ROUNDING_MS = 0.001;

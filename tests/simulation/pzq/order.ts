@@ -1,6 +1,6 @@
 /**
- * Checker of rules 10, 11, 16 and 20: in each life of the queue messages are offered first in the order of their sequences, one at
- * a time, and one that was given back goes before all that were never offered. Only without delays, pauses and returned dead letters.
+ * Checker of rules 10, 11, 16 and 20: in each life of the queue, messages are first offered in the order of their sequences, one at a
+ * time, and a returned message goes before all that were never offered. Only without delays, pauses and returned dead letters.
  */
 import type { Checker, Sight } from './sight.js';
 
@@ -28,7 +28,7 @@ export class OrderChecker implements Checker {
         if (this.#open !== sight.seq) throw new Error(`#${sight.seq} was offered beside another message`);
         break;
       case 'given-back':
-        // While its offer is open nobody knows whether it was delivered at all.
+        // While its offer is open, it is unknown whether it was delivered at all.
         if (this.#offered.has(sight.seq) && !this.#settled.has(sight.seq) && this.#open !== sight.seq)
           this.#returned.add(sight.seq);
         break;

@@ -1,4 +1,4 @@
-/** What cluster a seed stands for. */
+/** The cluster that a seed stands for. */
 import type { SeededRandom } from '@proj/transport/virtual';
 
 /** A cluster in numbers. */
@@ -6,7 +6,7 @@ export interface ClusterPlan {
   /** `clients`: the queue and its disk never fail, so nothing is stored or delivered twice without a reason. */
   readonly faults: 'clients' | 'everything';
   readonly producers: number;
-  /** Messages that one producer has under way at a time. */
+  /** Messages that one producer has in flight at a time. */
   readonly loops: number;
   readonly consumers: number;
   readonly concurrency: number;
@@ -21,7 +21,7 @@ export interface ClusterPlan {
   readonly maxDeliveries: number;
   readonly delayMs: number;
   readonly nackDelayMs: number;
-  /** How often a handler fails, how often it takes longer than it may. */
+  /** How often a handler fails, and how often it takes longer than it may. */
   readonly failing: number;
   readonly slow: number;
   readonly disconnectNotices: boolean;

@@ -1,4 +1,7 @@
-/** Checker of rules 13, 14 and 19: what a consumer has settled is not offered again in this life of the queue, and once that is on the disk never. */
+/**
+ * Checker of rules 13, 14 and 19: a message that a consumer has settled is not offered again in this life of the queue, and never once that is on
+ * disk.
+ */
 import type { Checker, Sight } from './sight.js';
 
 /** Follows acknowledgements and offers. */
@@ -6,7 +9,7 @@ export class SettledChecker implements Checker {
   readonly #settled = new Set<number>();
   readonly #removed = new Set<number>();
 
-  /** Rule 19: to be called when the queue has drained in time. Throws when something settled is still on the disk. */
+  /** Rule 19: call it when the queue has drained in time. Throws if a settled message is still on disk. */
   requireRemoved(): void {
     for (const seq of this.#settled)
       if (!this.#removed.has(seq)) throw new Error(`#${seq} is settled, and the drain has left it on the disk`);

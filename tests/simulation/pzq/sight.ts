@@ -1,4 +1,4 @@
-/** What a queue sees and does, as typed facts: the one place where checkers get theirs from. */
+/** What a queue receives and does, as typed facts: the only source of facts for checkers. */
 import { latin1 } from '@proj/frames';
 import {
   decodePzqAtConsumer,
@@ -11,18 +11,18 @@ import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Simulation, Watcher } from '../kit/simulation.js';
 import type { DiskObserver } from './disk.js';
 
-/** One thing that a queue sees or does. `id` is what the workload calls a message, `seq` what the queue does. */
+/** One thing that a queue receives or does. `id` is the workload's name for a message, `seq` the queue's. */
 export type Sight =
   /** A producer's message has arrived; `wireId` is its frame 0. */
   | { readonly kind: 'arrived'; readonly producer: string; readonly wireId: string; readonly id: string }
   | { readonly kind: 'answered'; readonly producer: string; readonly wireId: string; readonly stored: boolean }
-  /** A message was given to the socket for the consumers. */
+  /** A message was passed to the consumers' socket. */
   | { readonly kind: 'offered'; readonly seq: number; readonly id: string }
   /** No consumer had room for it. */
   | { readonly kind: 'blocked'; readonly seq: number }
   | { readonly kind: 'settled' | 'given-back'; readonly seq: number }
   | { readonly kind: 'crashed' }
-  /** It is on the disk, or not any more. */
+  /** It is on disk, or no longer. */
   | { readonly kind: 'stored' | 'removed'; readonly seq: number; readonly id: string };
 
 /** Checks one promise on what a queue sees and does. Throws when it is broken. */
@@ -30,7 +30,7 @@ export interface Checker {
   onSight(sight: Sight): void;
 }
 
-/** The server's sockets, in the order it makes them. */
+/** The server's sockets, in creation order. */
 const SOCKETS = { receive: 1, queue: 3 } as const;
 
 /** Passes what happens at the queue's sockets and on its disk to the checkers. */
@@ -39,7 +39,7 @@ export class QueueSights implements Watcher, DiskObserver {
   readonly #checkers: readonly Checker[];
   readonly #simulation: Simulation;
 
-  /** `process`: where the queue runs. What a checker throws is a failure of the simulation. */
+  /** `process`: where the queue runs. An exception of a checker is a failure of the simulation. */
   constructor(process: string, checkers: readonly Checker[], simulation: Simulation) {
     this.#process = process;
     this.#checkers = checkers;
@@ -103,7 +103,7 @@ export class QueueSights implements Watcher, DiskObserver {
   }
 }
 
-/** The first body frame of every message of the workload: which one this is. */
+/** The first body frame of every message of the workload identifies it. */
 export function messageId(body: readonly Uint8Array[]): string {
   return latin1(body[0] ?? new Uint8Array());
 }

@@ -7,14 +7,14 @@ import { Cluster } from './cluster.js';
 /** By then every message has its outcome and is settled. Virtual milliseconds. */
 const PATIENCE_MS = 60_000;
 
-/** What one run was like. */
+/** Facts about one run. */
 export interface Summary extends CourseSummary {
   readonly sent: number;
   readonly stored: number;
   readonly handled: number;
 }
 
-/** Runs a seed; throws `SimulationFailure` when anything is wrong. */
+/** Runs a seed; throws `SimulationFailure` if anything is wrong. */
 export async function simulatePzq(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
   const { simulation, workload, plan, disk, calm, producers } = cluster;
@@ -28,7 +28,7 @@ export async function simulatePzq(seed: number): Promise<Summary> {
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
     troubles: () => (sparesQueue ? [] : [new DiskTroubles(simulation, disk, plan.diskGapMs)]),
-    // Also longer than ZMTP's own notice of silence.
+    // Also longer than ZMTP takes to notice silence.
     settleMs: 12_000,
     calmMs: 5000,
     patienceMs: PATIENCE_MS,

@@ -1,4 +1,4 @@
-/** PZQ messages in words, for traces. */
+/** PZQ messages as text, for traces. */
 import { latin1 } from '@proj/frames';
 import {
   decodePzqAtConsumer,

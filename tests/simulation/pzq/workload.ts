@@ -1,4 +1,4 @@
-/** What the simulated producers send and the simulated consumers do with it, and the account of every message. */
+/** What the simulated producers send, what the simulated consumers do with it, and a record of every message. */
 import type { PzqMessage, PzqProducer } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
@@ -18,7 +18,7 @@ interface Sending {
 
 /** Longest pause between two messages of one loop, and longest work. Virtual milliseconds. */
 const CALM_THINK_MS = 3000;
-/** All loops together send about as many messages a second. */
+/** All loops together send about this many messages a second. */
 const RATE = 20;
 const WORK_MS = 60;
 const CALM_WORK_MS = 10;
@@ -29,9 +29,9 @@ export class Workload {
   readonly #plan: ClusterPlan;
   readonly #sendings = new Map<string, Sending>();
   readonly #handled = new Set<string>();
-  /** Set while nothing new is to be sent: the queue has to get rid of what it has. */
+  /** Set while nothing new may be sent: the queue has to empty itself. */
   resting = false;
-  /** Set when faults are over and things have settled. */
+  /** Set when faults are over and everything has settled. */
   calm = false;
   #stopped = false;
 
@@ -45,7 +45,7 @@ export class Workload {
     this.#stopped = true;
   }
 
-  /** Messages of processes that still live, without an outcome. */
+  /** Messages of live processes without an outcome. */
   get open(): string[] {
     return [...this.#sendings.values()]
       .filter(({ outcome, transport }) => outcome === 'open' && transport.state !== 'dead')
@@ -63,7 +63,7 @@ export class Workload {
     return this.#sendings.get(id)?.calm ?? false;
   }
 
-  /** Fails the simulation for every message that its producer believes to be stored, and that neither was handled nor lies there yet. */
+  /** Fails the simulation for every message that its producer considers stored, but that was neither handled nor is in the queue. */
   requireHandled(stillThere: ReadonlySet<string>): void {
     for (const { id, outcome } of this.#sendings.values())
       if (outcome === 'stored' && !this.#handled.has(id) && !stillThere.has(id))
@@ -91,7 +91,7 @@ export class Workload {
     }
   }
 
-  /** Handles one message: works a while, now and then too long or in vain. For use inside a consumer's process. */
+  /** Handles one message: works a while, sometimes for too long or in vain. For use inside a consumer's process. */
   async handle(message: PzqMessage, transport: VirtualTransport, random: SeededRandom): Promise<void> {
     const id = messageId(message.body);
     if (message.body.length !== 3 || !this.#sendings.has(id)) this.#simulation.fail(`nobody has sent ${id}`);

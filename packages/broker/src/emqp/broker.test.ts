@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { MemoryBudget } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -32,14 +32,14 @@ async function start(options: EmqpBrokerOptions = {}): Promise<EmqpBrokerEndpoin
   return settle(network.clock, broker.start());
 }
 
-/** Somebody at this endpoint, who says the opening of each message by himself. */
+/** A peer at this endpoint that sends the opening of each message itself. */
 function peer(name: string, endpoint: string): TextPeer {
   const made = TextPeer.connect(network.transport(name), endpoint);
   peers.push(made);
   return made;
 }
 
-/** The command and the frames behind the id of the next message that is no heartbeat. */
+/** The command and the frames after the id of the next message that is not a heartbeat. */
 async function next(of: TextPeer): Promise<readonly string[]> {
   const frames = await settle(
     network.clock,
@@ -76,7 +76,7 @@ describe('serving', () => {
     expect(broker.stats()).toMatchObject({ workers: 1, openRequests: 0 });
   });
 
-  it('sends messages with ids of their own and heartbeats with the time', async () => {
+  it('sends messages with its own ids, and heartbeats by the clock', async () => {
     await start();
     const made = peer('w1', BACKEND);
     made.send('', VERSION, 'INFORM', 'i', '', 'worker');
@@ -112,7 +112,7 @@ describe('serving', () => {
     expect(await next(client)).toEqual(['REPLY', '{"value": 5}', 'm1']);
   });
 
-  it('reports who comes, who goes and what is wrong', async () => {
+  it('reports peers that come and go, and what is wrong', async () => {
     await start();
     const told: string[] = [];
     broker.on('peer-joined', ({ role, port }) => told.push(`joined ${role} ${port}`));
@@ -133,7 +133,7 @@ describe('serving', () => {
   });
 });
 
-it('rule 29: STATUS tells what the process holds, if it has a budget', async () => {
+it('rule 29: STATUS reports the memory held by the process, if it has a budget', async () => {
   const memory = new MemoryBudget(10_000, network.clock);
   const leave = memory.add({ heldBytes: 9000 });
   memory.look();
@@ -148,7 +148,7 @@ it('rule 29: STATUS tells what the process holds, if it has a budget', async () 
 });
 
 describe('the end', () => {
-  it('by an admin: ACK, farewells, and all sockets are closed', async () => {
+  it('by an admin: ACK, goodbyes, and all sockets are closed', async () => {
     await start({ lingerMs: 1000 });
     const w1 = await worker('w1');
     const s1 = await scheduler('s1');

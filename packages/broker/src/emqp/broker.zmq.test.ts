@@ -6,7 +6,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import { EmqpBroker } from './broker.js';
 import type { EmqpBrokerOptions } from './options.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
@@ -37,7 +37,7 @@ function peer(endpoint: string): TextPeer {
   return made;
 }
 
-/** The command and the frames behind the id of the next message that is no heartbeat. */
+/** The command and the frames after the id of the next message that is not a heartbeat. */
 async function next(of: TextPeer): Promise<readonly string[]> {
   const frames = await of.next(([, , word]) => word !== 'HEARTBEAT');
   return [frames[2] ?? '', ...frames.slice(4)];
@@ -76,7 +76,7 @@ describe('over real sockets', () => {
     expect((await next(w2))[0]).toBe('REQUEST');
   });
 
-  it('answers 500 pipelined requests, each once', async () => {
+  it('answers 500 pipelined requests, once each', async () => {
     const served = await start();
     const w1 = await worker(served);
     const client = peer(served.frontend);

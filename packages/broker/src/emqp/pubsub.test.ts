@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { fromLatin1 } from '@proj/frames';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ function publisher(endpoint = PUBLISH): TextPeer {
   return made;
 }
 
-/** A subscriber whose subscriptions the device has by now. */
+/** A subscriber whose subscriptions the device already knows. */
 async function subscriber(...prefixes: string[]): Promise<RawSubscriber> {
   const made = RawSubscriber.connect(network.transport('subscriber'), SUBSCRIBE, ...prefixes);
   open.push(made);
@@ -46,7 +46,7 @@ async function subscriber(...prefixes: string[]): Promise<RawSubscriber> {
 }
 
 describe('the pub-sub device', () => {
-  it('rule 31: passes messages to their subscribers, in two frames', async () => {
+  it('rule 31: sends messages to their subscribers, in two frames', async () => {
     expect(await start()).toEqual({ publish: [PUBLISH], subscribe: [SUBSCRIBE] });
     const [news, all] = [await subscriber('news'), await subscriber('')];
     const from = publisher();
@@ -57,7 +57,7 @@ describe('the pub-sub device', () => {
     expect([news.heard, all.heard]).toEqual([['news.sport|one'], ['news.sport|one', 'weather|two']]);
   });
 
-  it('rule 31: with xpub tells which prefixes have subscribers, and when the last one goes', async () => {
+  it('rule 31: with xpub reports which prefixes have subscribers, and when the last one leaves', async () => {
     await start({ xpub: true });
     const said: string[] = [];
     device.on('subscribed', ({ prefix }) => said.push(`+${Buffer.from(prefix).toString()}`));
@@ -75,7 +75,7 @@ describe('the pub-sub device', () => {
     expect(device.stats().subscriptions).toBe(0);
   });
 
-  it('rule 32: publishes messages that come to the frontend or the backend of a broker in its process', async () => {
+  it('rule 32: publishes messages that reach the frontend or the backend of a broker in its process', async () => {
     await start();
     const all = await subscriber('');
     const [frontend, backend, admin] = ['tcp://sim:1', 'tcp://sim:2', 'tcp://sim:3'];
@@ -104,7 +104,7 @@ describe('the pub-sub device', () => {
     }).toThrow(/topic is empty/);
   });
 
-  it('reports dropped messages, and goes on', async () => {
+  it('reports dropped messages, and continues', async () => {
     await start({ maxMessageFrames: 9 });
     const all = await subscriber('');
     const notes: string[] = [];
@@ -134,7 +134,7 @@ describe('the pub-sub device', () => {
     expect(quick.heard).toHaveLength(3000);
   });
 
-  it('publishes messages it took before it was told to stop', async () => {
+  it('publishes messages that it accepted before it was told to stop', async () => {
     await start();
     const all = await subscriber('');
     for (let index = 0; index < 100; index++) device.publish(fromLatin1('a'), fromLatin1(String(index)));
@@ -145,7 +145,7 @@ describe('the pub-sub device', () => {
     expect([all.heard.length, all.heard.at(-1)]).toEqual([100, 'a|99']);
   });
 
-  it('leaves nothing bound when it cannot be started', async () => {
+  it('leaves nothing bound if it cannot be started', async () => {
     await start();
     const second = new EmqpPubSub({ publish: 'tcp://sim:1', subscribe: SUBSCRIBE, transport: network.transport('2') });
     await expect(settle(network.clock, second.start())).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });

@@ -6,7 +6,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { EmqpPubSub } from './pubsub.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const FREE = 'tcp://127.0.0.1:*';
@@ -16,13 +16,13 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-it('rule 31: passes binary topics and a body of 1 MiB to their subscribers', async () => {
+it('rule 31: sends binary topics and a body of 1 MiB to their subscribers', async () => {
   const device = new EmqpPubSub({ publish: FREE, subscribe: FREE });
   const { publish, subscribe } = await device.start();
   const publisher = TextPeer.connect(zmqTransport(), publish[0] ?? '');
   const subscriber = RawSubscriber.connect(zmqTransport(), subscribe[0] ?? '', '\0\xff');
   open.push(device, publisher, subscriber);
-  // The first to arrive proves that the subscription has.
+  // When the first one arrives, the subscription is known.
   const knocking = setInterval(() => {
     publisher.send('', VERSION, 'PUBLISH', 'k', '\0\xff', 'knock');
   }, 5);

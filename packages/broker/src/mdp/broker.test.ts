@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TextPeer } from '../../test/raw-peer.js';
@@ -72,7 +72,7 @@ describe('serving', () => {
     expect(await next(client)).toEqual(['', 'MDPC01', 'echo', 'done']);
   });
 
-  it('binds one ROUTER to several endpoints, for clients and workers apart (rule 1)', async () => {
+  it('binds one ROUTER to several endpoints, for clients and workers separately (rule 1)', async () => {
     const [front, back] = await start({ endpoint: ['tcp://sim:5001', 'tcp://sim:5002'] });
     const worker = peer('w1', back);
     worker.send('MDPW02', '\x01', 'echo');
@@ -169,7 +169,7 @@ describe('losing peers', () => {
     expect(await settle(network.clock, note)).toMatchObject({ code: 'reply-dropped', reason: 'reply-undeliverable' });
   });
 
-  it('notices within 16 s, by heartbeats of the connection, that a client has vanished', async () => {
+  it("notices within 16 s, by the connection's heartbeats, that a client has vanished", async () => {
     await start();
     const host = network.transport('c1');
     TextPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
@@ -189,7 +189,7 @@ describe('start', () => {
     expect(bound[1]).toBe('tcp://sim:7777');
   });
 
-  it('asks for a socket that holds as many replies as a client may have open requests (rule 19)', async () => {
+  it('requests a socket that holds as many replies as a client may have open requests (rule 19)', async () => {
     const transport = network.transport('broker');
     const router = vi.spyOn(transport, 'router');
     broker = new MdpBroker({ endpoint: ENDPOINT, transport, clientRequestsMax: 77_777, requestQueueMax: 10 });
@@ -199,7 +199,7 @@ describe('start', () => {
     );
   });
 
-  it('is one start, however often it is called', async () => {
+  it('starts once, however often it is called', async () => {
     await start();
     expect(broker.start()).toBe(broker.start());
   });
@@ -216,7 +216,7 @@ describe('start', () => {
   it('rejects with CLOSED after close', async () => {
     await start();
     const transport = network.transport('late');
-    transport.load = () => Promise.reject(new Error('nobody asked for sockets'));
+    transport.load = () => Promise.reject(new Error('no sockets expected'));
     const late = new MdpBroker({ endpoint: 'tcp://sim:2', transport });
     await late.close();
     await expect(late.start()).rejects.toMatchObject({ code: 'CLOSED' });
@@ -263,7 +263,7 @@ describe('drain', () => {
     expect(network.clock.now() - before).toBeLessThan(600);
   });
 
-  it('is over when close overtakes it', async () => {
+  it('ends when close overtakes it', async () => {
     await start();
     const worker = await ready('w1');
     peer('c1').send('MDPC02', '\x01', 'echo', 'hello');
@@ -283,7 +283,7 @@ describe('drain', () => {
 });
 
 describe('close', () => {
-  it('is one close, however often it is called', async () => {
+  it('closes once, however often it is called', async () => {
     await start();
     expect(broker.close()).toBe(broker.close());
     expect(broker[Symbol.asyncDispose]()).toBe(broker.close());
@@ -298,7 +298,7 @@ describe('close', () => {
 });
 
 describe('events', () => {
-  it('tell of workers, and no more once the listener is removed', async () => {
+  it('report workers, and no more once the listener is removed', async () => {
     await start();
     const seen: unknown[] = [];
     const remove = broker.on('worker-ready', (notice) => seen.push([notice.service, notice.version]));
@@ -308,7 +308,7 @@ describe('events', () => {
     expect(seen).toEqual([['one', '0.2']]);
   });
 
-  it('tell why a worker was lost', async () => {
+  it('report why a worker was lost', async () => {
     await start();
     const worker = await ready('w1');
     const lost = new Promise((resolve) => broker.on('worker-lost', resolve));

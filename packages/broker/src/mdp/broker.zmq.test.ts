@@ -5,7 +5,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import { MdpBroker } from './broker.js';
 import type { MdpBrokerOptions } from './options.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
@@ -79,7 +79,7 @@ describe('over real sockets', () => {
     expect((await second.next()).at(-1)).toBe('hello');
   });
 
-  it('answers 2000 pipelined requests, each once and in order', async () => {
+  it('answers 2000 pipelined requests, once each and in order', async () => {
     const { broker, endpoint } = await start();
     const worker = await ready(broker, endpoint);
     const client = peer(endpoint);

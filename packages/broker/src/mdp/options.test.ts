@@ -35,7 +35,7 @@ describe('MdpBroker options', () => {
     expect(mdpBrokerOptions.parse({ heartbeatIntervalMs: 100, liveness: 5 }).busyExpiryMs).toBe(500);
   });
 
-  it('never give workers without heartbeats at work less time than those with', () => {
+  it('never give workers without heartbeats less time than those with', () => {
     expect(mdpBrokerOptions.parse({ busyExpiryMs: 900_000 }).muteExpiryMs).toBe(900_000);
     expect(mdpBrokerOptions.parse({ muteExpiryMs: 7500 }).muteExpiryMs).toBe(7500);
   });

@@ -53,7 +53,7 @@ function ask(service: string, ...body: string[]): TextPeer {
   return client;
 }
 
-/** A handler that shows its context to the test and ends when the test says so. */
+/** A handler that passes its context to the test and ends when the test says so. */
 class Held {
   readonly contexts: HandlerContext[] = [];
   readonly #ends: ((reply: string) => void)[] = [];
@@ -76,7 +76,7 @@ class Held {
 }
 
 describe('rule 29: MdpBroker serves requests itself', () => {
-  it('rule 29: from its start on, and what is added later from then on', async () => {
+  it('rule 29: from its start on; services added later from then on', async () => {
     broker.serve('echo', ({ service, body }) => [service, ...body]);
     await start();
     broker.serve('time', () => 'noon');
@@ -104,7 +104,7 @@ describe('rule 29: MdpBroker serves requests itself', () => {
     expect(await next(old)).toEqual(['', 'MDPC01', 'count', 'to', '1', '2', '3']);
   });
 
-  it('rule 29: nothing returned is one empty frame', async () => {
+  it('rule 29: returning nothing is one empty frame', async () => {
     broker.serve('void', () => undefined);
     await start();
     expect(await next(ask('void', 'x'))).toEqual(['MDPC02', '\x03', 'void', '']);
@@ -138,7 +138,7 @@ describe('rule 29: MdpBroker serves requests itself', () => {
     expect(faults).toMatchObject([{ code: 'REQUEST_INVALID' }, { code: 'REJECTED', message: 'nothing to add' }]);
   });
 
-  it('rule 29: a typed service with partial replies for clients of 0.2 alone', async () => {
+  it('rule 29: a typed service with partial replies only for clients of 0.2', async () => {
     const parts = defineService({ name: 'parts', request: z.number(), reply: z.number(), partial: z.number() });
     broker.serve(parts, async function* ({ input }) {
       yield input;
@@ -178,7 +178,7 @@ describe('rule 29: a handler that throws', () => {
     return errors;
   };
 
-  it('rule 29: is an event, has the request maxAttempts times, and serves on', async () => {
+  it('rule 29: is an event, gets the request maxAttempts times, and continues', async () => {
     const errors = failing();
     await start();
     const dropped = new Promise((resolve) => broker.on('note', resolve));
@@ -191,14 +191,14 @@ describe('rule 29: a handler that throws', () => {
     expect((await next(ask('echo', 'x')))[3]).toBe('fine');
   });
 
-  it('rule 29: may have an answer by onError', async () => {
+  it('rule 29: may answer by onError', async () => {
     const errors = failing({ onError: (error, { body }) => [`${(error as Error).message}:`, ...body] });
     await start();
     expect((await next(ask('echo', 'poison'))).slice(3)).toEqual(['bad luck:', 'poison']);
     expect(errors).toHaveLength(1);
   });
 
-  it('rule 29: and whose onError throws as well has no reply', async () => {
+  it('rule 29: sends no reply if onError throws as well', async () => {
     const errors = failing({
       onError: () => {
         throw new Error('worse');
@@ -283,7 +283,7 @@ describe('rule 29: a handler’s signal', () => {
 });
 
 describe('rule 29: stopped', () => {
-  it('rule 29: before the start it was never there', async () => {
+  it('rule 29: before the start it never existed', async () => {
     const stop = broker.serve('echo', () => 'x');
     await stop();
     await start();
@@ -330,7 +330,7 @@ describe('rule 29: refuses', () => {
     expect(() => broker.serve('y', () => 'y')).toThrow('servicesMax');
   });
 
-  it('rule 29: whatever comes after close', async () => {
+  it('rule 29: after close', async () => {
     await broker.close();
     expect(() => broker.serve('x', () => 'x')).toThrow(expect.objectContaining({ code: 'CLOSED' }) as never);
   });

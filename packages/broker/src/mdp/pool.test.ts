@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { latin1 } from '@proj/frames';
 import { defineService } from '@proj/frames/service';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
@@ -60,7 +60,7 @@ function outcome(call: Promise<unknown>): Promise<string> {
 }
 
 describe('request', () => {
-  it('rule 2: is a REQUEST with a number for its address, and resolves to the body of FINAL', async () => {
+  it('rule 2: is a REQUEST with a number as its address, and resolves to the body of FINAL', async () => {
     await start();
     const worker = await ready('w1');
     const answer = pool.request('echo', ['two', Uint8Array.of(0, 255)]);
@@ -72,7 +72,7 @@ describe('request', () => {
     expect(await settle(network.clock, answer)).toEqual([Buffer.from('done'), Buffer.alloc(0)]);
   });
 
-  it('rule 1: is served by workers of 0.1 as well', async () => {
+  it('rule 1: is also served by workers of 0.1', async () => {
     await start();
     const worker = peer('old');
     worker.send('', 'MDPW01', '\x01', 'echo');
@@ -83,7 +83,7 @@ describe('request', () => {
     expect(await settle(network.clock, answer)).toBe('done');
   });
 
-  it('rule 2: never uses a number again, not even when the pool is started anew', async () => {
+  it('rule 2: never reuses a number, not even when the pool is restarted', async () => {
     await start();
     const first = await ready('w1');
     const calls = [outcome(pool.request('echo', 'a'))];
@@ -130,7 +130,7 @@ describe('request', () => {
     ['an invalid name', 'é', undefined, 'PROTOCOL_LOCAL'],
     ['a reserved name', 'mmi.service', undefined, 'PROTOCOL_LOCAL'],
     ['an unknown option', 'echo', { tries: 3 } as never, 'OPTIONS_INVALID'],
-    ['failFast where nobody serves', 'echo', { failFast: true }, 'SERVICE_UNKNOWN'],
+    ['failFast without workers', 'echo', { failFast: true }, 'SERVICE_UNKNOWN'],
   ])('refuses %s', async (_what, service, options, code) => {
     await start();
     expect(await outcome(pool.request(service, 'x', options))).toBe(code);
@@ -197,7 +197,7 @@ describe('stream', () => {
     expect(await settle(network.clock, all)).toEqual(['1', 'end']);
   });
 
-  it('rule 3: left early, the request is given up', async () => {
+  it('rule 3: is given up if its reader leaves early', async () => {
     await start();
     const worker = await ready('w1');
     const stream = pool.stream('echo', 'x');
@@ -208,7 +208,7 @@ describe('stream', () => {
     expect(pool.stats()).toMatchObject({ clients: 0, openRequests: 1 });
   });
 
-  it('rule 2: a reader that falls behind loses it with QUEUE_FULL', async () => {
+  it('rule 2: fails with QUEUE_FULL if its reader falls behind', async () => {
     await start({ streamBufferMax: 2 });
     const worker = await ready('w1');
     const stream = pool.stream('echo', 'x');
@@ -222,7 +222,7 @@ describe('stream', () => {
 });
 
 describe('life', () => {
-  it('tells which services have workers', async () => {
+  it('reports which services have workers', async () => {
     await start();
     expect(await pool.service('echo')).toBe('absent');
     await ready('w1');
@@ -238,7 +238,7 @@ describe('life', () => {
     expect(pool.stats()).toMatchObject({ clients: 0, counters: { requests: 0 } });
   });
 
-  it('rule 4: drains: running requests finish, workers hear DISCONNECT', async () => {
+  it('rule 4: drains: running requests finish, workers get DISCONNECT', async () => {
     await start({ lingerMs: 1000 });
     const worker = await ready('w1');
     const calls = [outcome(pool.request('echo', 'x')), outcome(pool.request('echo', 'y'))];

@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { MemoryBudget } from '@proj/transport';
 import { generateCurveKeys } from '@proj/transport/curve';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
@@ -37,7 +37,7 @@ function peer(name: string, transport: VirtualTransport = network.transport(name
   return made;
 }
 
-/** The next message that is no KEEPALIVE. */
+/** The next message that is not a KEEPALIVE. */
 function next(of: TextPeer): Promise<readonly string[]> {
   return settle(
     network.clock,
@@ -58,14 +58,14 @@ async function ready(name: string, transport?: VirtualTransport): Promise<TextPe
 }
 
 describe('rule 17: get_logs', () => {
-  /** What is said to a question about the log. */
+  /** The answer to a question about the log. */
   async function logs(client: TextPeer, kwargs: object = {}): Promise<Record<string, unknown>[]> {
     client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', JSON.stringify({ task: 'get_logs', kwargs }));
     return JSON.parse((await next(client))[6] ?? '') as Record<string, unknown>[];
   }
   const messageOf = ({ message }: Record<string, unknown>) => String(message).replace(/ .*/, '');
 
-  it('tells who came and went, and what was refused, in records like the program’s', async () => {
+  it('reports peers that came and went, and refusals, in records like the program’s', async () => {
     await start({ settleMs: 0 });
     const worker = await ready('w1');
     const client = peer('c1');
@@ -90,7 +90,7 @@ describe('rule 17: get_logs', () => {
     expect(await logs(client, { last: -1, level: 7 })).toHaveLength(3);
   });
 
-  it('keeps the last thousand, and returns the last hundred unless asked for more', async () => {
+  it('keeps the last thousand, and returns the last hundred by default', async () => {
     await start();
     const client = peer('c1');
     // Several, since one connection may register only so often.
@@ -105,7 +105,7 @@ describe('rule 17: get_logs', () => {
     }
     expect(await logs(client)).toHaveLength(100);
     expect(await logs(client, { last: 0 })).toHaveLength(1000);
-    // Another question is not given the answer that is kept for this one.
+    // A different question does not get the cached answer to this one.
     expect(await logs(client, { last: 3 })).toHaveLength(3);
   });
 });
@@ -213,7 +213,7 @@ describe('losing peers', () => {
 });
 
 describe('life', () => {
-  it('start asks for a socket in which all jobs may wait for one worker', async () => {
+  it('start requests a socket in which all jobs may wait for one worker', async () => {
     const transport = network.transport('broker');
     const router = vi.spyOn(transport, 'router');
     broker = new NfpBroker({ endpoint: ENDPOINT, transport, jobsMax: 777_777 });
@@ -236,7 +236,7 @@ describe('life', () => {
     expect(broker[Symbol.asyncDispose]()).toBe(broker.close());
   });
 
-  it('drain says DISCONNECT to workers, closes, and frees the endpoint', async () => {
+  it('drain sends DISCONNECT to workers, closes, and frees the endpoint', async () => {
     await start({ lingerMs: 1000 });
     const worker = await ready('w1');
     const drained = broker.drain();
@@ -259,7 +259,7 @@ describe('life', () => {
     await settle(network.clock, broker.drain());
   });
 
-  it('rule 18: the management endpoint has peers of its own, even with equal routing ids', async () => {
+  it('rule 18: the management endpoint has its own peers, even with equal routing ids', async () => {
     const management = 'tcp://sim:5999';
     await start({ managementEndpoint: management });
     expect(broker.managementEndpoints).toEqual([management]);
@@ -269,7 +269,7 @@ describe('life', () => {
     admin.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"restart"}');
     expect((await next(admin)).slice(-2)).toEqual(['200', '"restarting"']);
     expect(await next(worker)).toEqual(['', 'NFPB01', '0x03', 'sample']);
-    // Its leaving is not that of the worker, and what comes too late for it is no fault of the worker's.
+    // Its end is not that of the worker, and what comes too late for it is not the worker's fault.
     await ready('w2');
     await settle(network.clock, admin.close());
     const client = peer('c1');
@@ -296,7 +296,7 @@ describe('life', () => {
     expect(one.heard).toEqual(all.heard.slice(1));
   });
 
-  it('rule 23: events of a service are published to those who may request it, also after the rules have changed', async () => {
+  it('rule 23: events of a service are published to clients that may request it, also after the rules have changed', async () => {
     const serve = ['sample'];
     await start({ publish: 'tcp://sim:9', access: [{ keys: '*', serve }] });
     const worker = await ready('w1');
@@ -333,7 +333,7 @@ describe('life', () => {
     await expect(broker.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 
-  it('rule 17: show_broker tells the traffic of both endpoints, malformed messages included', async () => {
+  it('rule 17: show_broker reports the traffic of both endpoints, including malformed messages', async () => {
     await start({ managementEndpoint: 'tcp://sim:5556' });
     const [client, console] = [peer('c1'), TextPeer.connect(network.transport('m1'), 'tcp://sim:5556', {})];
     peers.push(console);
@@ -360,7 +360,7 @@ describe('life', () => {
     });
   });
 
-  it('rule 17: show_broker tells what the process holds, if it has a budget', async () => {
+  it('rule 17: show_broker reports the memory that the process holds, if it has a budget', async () => {
     const memory = new MemoryBudget(10_000, network.clock);
     const leave = memory.add({ heldBytes: 9000 });
     memory.look();
@@ -387,7 +387,7 @@ describe('life', () => {
       { managementCurve: CURVE, managementEndpoint: 'tcp://sim:5556' },
       { 'zmq-auth': false, mechanism: 'NULL', 'management-mechanism': 'CURVE' },
     ],
-  ])('rule 17: show_broker tells the security of a broker with %s, and no key', async (_, options, security) => {
+  ])('rule 17: show_broker reports the security of a broker with %s, but no key', async (_, options, security) => {
     await start(options);
     const transport = network.transport('c1');
     const keys = options.curve && { curve: { role: 'client', keys: generateCurveKeys(), serverKey: KEYS.publicKey } };
@@ -402,7 +402,7 @@ describe('life', () => {
     });
   });
 
-  it('rule 17: show_broker tells that the transport encrypts', async () => {
+  it('rule 17: show_broker reports that the transport encrypts', async () => {
     await start({ transport: Object.assign(network.transport('broker'), { encrypts: true }) });
     const client = peer('c1');
     client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}');

@@ -8,7 +8,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import { NfpBroker } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
@@ -53,7 +53,7 @@ describe('over real sockets', () => {
     expect(answer).toEqual(['', 'NFPB01', '0x05', 'sample', 'u1', '200', ...body]);
   });
 
-  it('answers 2000 pipelined jobs, each once and in order', async () => {
+  it('answers 2000 pipelined jobs, once each and in order', async () => {
     const { broker, endpoint } = await start();
     const workers = [await ready(broker, endpoint, 'w1'), await ready(broker, endpoint, 'w2')];
     const client = peer(endpoint, 'c1');

@@ -92,7 +92,7 @@ it('counts calls that are answered, resent, refused, aborted, or late, and how l
   });
 });
 
-it('counts calls that are refused after a drain, and garbage of strangers', async () => {
+it('counts calls that are refused after a drain, and garbage from strangers', async () => {
   const stranger = await ready('w1');
   stranger.send('\x09');
   const other = TextPeer.connect(network.transport('x'), ENDPOINT, { routingId: fromLatin1('x') });

@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { decodePppCorrelation } from '@proj/frames/ppp';
 import { MemoryBudget } from '@proj/transport';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
@@ -77,7 +77,7 @@ describe('request', () => {
     expect(await settle(network.clock, answer)).toBe('hello');
   });
 
-  it('rule 2: never uses an id again, not even when the pool is started anew', async () => {
+  it('rule 2: never reuses an id, not even when the pool is restarted', async () => {
     await start();
     const worker = await ready('w1');
     const ids: number[] = [];
@@ -99,7 +99,7 @@ describe('request', () => {
     expect(await lost).toBe('CLOSED');
   });
 
-  it('rule 4: refuses requests that would have to wait while memory is short, and joins the budget with its held bytes', async () => {
+  it('rule 4: refuses requests that would have to wait while memory is short, and reports its held bytes to the budget', async () => {
     const memory = new MemoryBudget(10_000, network.clock);
     const transport = Object.assign(network.transport('pool'), { memory });
     await start({ transport });
@@ -113,7 +113,7 @@ describe('request', () => {
     network.clock.advance(50);
   });
 
-  it('rule 1: goes to another worker when its own crashes, and each reply to its own call', async () => {
+  it('rule 1: goes to another worker when its own crashes, and each reply goes to its own call', async () => {
     await start();
     const host = network.transport('w1');
     const first = TextPeer.connect(host, ENDPOINT);
@@ -138,7 +138,7 @@ describe('request', () => {
     expect(network.clock.now() - before).toBe(1000);
   });
 
-  it('rule 4: fails with PEER_LOST when maxAttempts workers were lost with it', async () => {
+  it('rule 4: fails with PEER_LOST if it has lost maxAttempts workers', async () => {
     await start({ maxAttempts: 1 });
     const worker = await ready('w1');
     const failed = outcome(pool.request('poison'));
@@ -248,7 +248,7 @@ describe('life', () => {
     await settle(network.clock, drained);
   });
 
-  it('events tell of workers that come and go', async () => {
+  it('events report workers that come and go', async () => {
     await start();
     const worker = await ready('w1');
     expect(pool.stats()).toMatchObject({ workers: 1, busy: 0, waiting: 0 });
@@ -257,7 +257,7 @@ describe('life', () => {
     expect(await settle(network.clock, lost)).toMatchObject({ kind: 'worker-lost', reason: 'gone' });
   });
 
-  it('events tell what was dropped', async () => {
+  it('events report what was dropped', async () => {
     await start();
     const note = new Promise((resolve) => pool.on('note', resolve));
     const stranger = TextPeer.connect(network.transport('x'), ENDPOINT);

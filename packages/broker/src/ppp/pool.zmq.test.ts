@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TextPeer } from '../../test/raw-peer.js';
 import { PppPool } from './pool.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
@@ -43,7 +43,7 @@ describe('over real sockets', () => {
     expect(pool.stats().counters).toMatchObject({ requests: 2000, replies: 2000 });
   });
 
-  it('gives a request to another worker when the connection of its own ends', async () => {
+  it('gives a request to another worker when the connection of its worker ends', async () => {
     const { pool, endpoint } = await start();
     const first = worker(endpoint);
     const answer = pool.request('hello', { timeoutMs: 60_000 });

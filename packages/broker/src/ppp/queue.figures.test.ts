@@ -41,7 +41,7 @@ async function join(name: string, endpoint: string, port: PortOptions = {}): Pro
   return made;
 }
 
-/** Sends, and lets the time pass, 10 ms unless told otherwise. */
+/** Sends, and lets time pass, 10 ms by default. */
 async function send(peer: TextPeer, frames: readonly string[], ms = 10): Promise<void> {
   peer.send(...frames);
   await advance(network.clock, ms);
@@ -58,7 +58,7 @@ const detail = () => queue.stats({ detail: true }).detail;
 /** The counts of drops that are not 0. */
 const dropped = () => Object.fromEntries(Object.entries(detail().dropped).filter(([, count]) => count > 0));
 
-it('counts requests, outcomes, resends, time spent waiting and at work', async () => {
+it('counts requests, outcomes, resends, waiting time and working time', async () => {
   await start({ requestQueueMax: 2, requestTtlMs: 5000, maxAttempts: 2 });
   const w1 = await join('w1', BACKEND);
   await send(w1, ['\x01']);
@@ -210,7 +210,7 @@ it('counts bad frames of each kind, of strangers, clients and workers', async ()
   });
 });
 
-it('tells keys, and counts refused keys and who may not', async () => {
+it('reports keys, and counts refused keys and peers without rights', async () => {
   const [server, ada, bob, eve] = [1, 2, 3, 4].map(() => generateCurveKeys());
   const [adaKey = '', bobKey = '', eveKey = ''] = [ada, bob, eve].map((keys) => keys && encodeZ85(keys.publicKey));
   if (!server || !ada || !bob || !eve) throw new Error('no keys');

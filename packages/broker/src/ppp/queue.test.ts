@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TextPeer } from '../../test/raw-peer.js';
@@ -51,7 +51,7 @@ async function ready(name: string, endpoint = BACKEND): Promise<TextPeer> {
 }
 
 describe('serving', () => {
-  it('takes a request to a worker and the reply back, hops and frames as they are', async () => {
+  it('takes a request to a worker and the reply back, hops and frames unchanged', async () => {
     await start();
     const worker = await ready('w1');
     const client = peer('c1', FRONTEND);
@@ -74,7 +74,7 @@ describe('serving', () => {
     expect((await next(worker)).at(-1)).toBe('hello');
   });
 
-  it('rule 5: the sides are apart: READY at the frontend is no worker, a request at the backend no client', async () => {
+  it('rule 5: the sides are separate: READY at the frontend does not register, a request at the backend is not served', async () => {
     await start();
     const stray = peer('x', FRONTEND);
     stray.send('\x01');
@@ -165,7 +165,7 @@ describe('losing peers', () => {
 });
 
 describe('start', () => {
-  it('is one start, however often it is called', async () => {
+  it('starts once, however often it is called', async () => {
     await start();
     expect(queue.start()).toBe(queue.start());
   });
@@ -220,7 +220,7 @@ describe('drain and close', () => {
     expect(network.clock.now() - before).toBeLessThan(600);
   });
 
-  it('a drain is over when close overtakes it', async () => {
+  it('a drain ends when close overtakes it', async () => {
     await start();
     const worker = await ready('w1');
     peer('c1', FRONTEND).send('', 'hello');
@@ -240,7 +240,7 @@ describe('drain and close', () => {
 });
 
 describe('events and stats', () => {
-  it('tell of workers, and no more once the listener is removed', async () => {
+  it('report workers, and no more once the listener is removed', async () => {
     await start();
     const seen: string[] = [];
     const remove = queue.on('worker-ready', (notice) => seen.push(notice.kind));
@@ -250,7 +250,7 @@ describe('events and stats', () => {
     expect(seen).toEqual(['worker-ready']);
   });
 
-  it('tell why a worker was lost', async () => {
+  it('report why a worker was lost', async () => {
     await start();
     const worker = await ready('w1');
     const lost = new Promise((resolve) => queue.on('worker-lost', resolve));

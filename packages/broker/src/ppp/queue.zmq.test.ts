@@ -5,7 +5,7 @@ import { TextPeer } from '../../test/raw-peer.js';
 import type { PppQueueOptions } from './options.js';
 import { PppQueue } from './queue.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
@@ -77,7 +77,7 @@ describe('over real sockets', () => {
     expect((await second.next()).at(-1)).toBe('hello');
   });
 
-  it('answers 2000 pipelined requests, each once and in order', async () => {
+  it('answers 2000 pipelined requests, once each and in order', async () => {
     const started = await start();
     const worker = await ready(started);
     const client = peer(started.frontend);

@@ -13,7 +13,7 @@ describe('Budget', () => {
     expect([budget.take(7), budget.used]).toEqual([false, 4]);
   });
 
-  it('can be spent again after it was given back', () => {
+  it('can be spent again after it was returned', () => {
     const budget = new Budget(10);
     budget.take(10);
     budget.give(3);

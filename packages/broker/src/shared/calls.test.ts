@@ -40,14 +40,14 @@ it('settles a call once, and ignores what comes after that', () => {
   ]);
 });
 
-it('gives a call its full time again when its table says so', () => {
+it('gives a call its full time again if its table says so', () => {
   const call = new Call(1, 100);
   const table = tableOf(call);
   expect(table.tell(1, 'part', 90)).toBe(call);
   expect([table.deadline, table.has(1)]).toEqual([190, true]);
 });
 
-it('expires what has taken too long, the earliest first, and keeps the rest', () => {
+it('expires calls that have taken too long, the earliest first, and keeps the rest', () => {
   const calls = [new Call(1, 300), new Call(2, 100), new Call(3, 200)] as const;
   const table = tableOf(...calls);
   expect([table.takeExpired('expired', 200), table.takeExpired('expired', 200)]).toEqual([calls[1], calls[2]]);

@@ -24,7 +24,7 @@ describe('ClientTable', () => {
     expect([...clients.values()]).toEqual([after]);
   });
 
-  it('hides a client without open requests, and knows it by its present peer when it asks again', () => {
+  it('hides a client without open requests, and recognizes it by its current peer when it asks again', () => {
     const clients = new ClientTable(ClientRecord);
     clients.rest(clients.add(peer));
     expect([clients.find('c1'), ...clients.values()]).toEqual([undefined]);

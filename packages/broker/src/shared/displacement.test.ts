@@ -13,12 +13,12 @@ describe('chooseDisplaced', () => {
     expect(chooseDisplaced({ places: 0, bytes: -1 }, [a], [b])).toEqual(new Set());
   });
 
-  it('chooses none when all together would not make room', () => {
+  it('chooses none if all together would not make room', () => {
     expect(chooseDisplaced({ places: 2, bytes: 0 }, values(1, 10), values(9, 10))).toBeUndefined();
     expect(chooseDisplaced({ places: 0, bytes: 91 }, [], values(9, 10))).toBeUndefined();
   });
 
-  it('chooses none when it would take more than 64', () => {
+  it('chooses none if it would take more than 64', () => {
     expect(chooseDisplaced({ places: 0, bytes: 64 }, [], values(100, 1))?.size).toBe(64);
     expect(chooseDisplaced({ places: 0, bytes: 65 }, [], values(100, 1))).toBeUndefined();
     expect(chooseDisplaced({ places: 64, bytes: 0 }, values(100, 1), [])?.size).toBe(64);
@@ -27,7 +27,7 @@ describe('chooseDisplaced', () => {
 });
 
 describe('surplusOf', () => {
-  it('lists what each has far more than the newcomer, who has most first', () => {
+  it('lists those of each client with far more than the newcomer, the largest client first', () => {
     const holders = new HolderClasses<string>(16);
     for (const [owner, amount] of Object.entries({ some: 40, many: 70, few: 20 }))
       holders.add(new Holding(owner), amount);

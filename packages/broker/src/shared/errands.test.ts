@@ -55,7 +55,7 @@ it('replaces earlier work about the same thing', () => {
   ]);
 });
 
-it('lets work begin other work', () => {
+it('lets work start other work', () => {
   const errands = new Errands();
   const done: string[] = [];
   errands.begin(

@@ -84,14 +84,14 @@ describe('FairQueue', () => {
     expect(drain(queue)).toBe('1');
   });
 
-  it('tells that a value to remove is not here', () => {
+  it('reports that a value to remove is not here', () => {
     const { queue, places } = queueOf(9, 'x:1');
     queue.shift();
     expect(queue.remove(places.get('1')!)).toBe(false);
     expect(queue.size).toBe(0);
   });
 
-  it('keeps nothing of a client that has nothing waiting', () => {
+  it('keeps nothing for a client without waiting values', () => {
     const { queue, places } = queueOf(9, 'x:1', 'y:a');
     expect(queue.clients).toBe(2);
     queue.remove(places.get('a')!);
@@ -99,7 +99,7 @@ describe('FairQueue', () => {
     expect(queue.clients).toBe(0);
   });
 
-  it('lists everything a client has waiting, over several queues and at their fronts', () => {
+  it('lists everything that a client has waiting, over several queues and at their fronts', () => {
     const owned = new RemovableQueue<ClientQueue<string>>();
     const { queue } = queueOf(9, 'y:a');
     const other = new FairQueue<string>(9);
@@ -120,14 +120,14 @@ describe('FairQueue', () => {
     expect(['x', 'y', 'z'].map((client) => [...queue.newest(client)].join(''))).toEqual(['21', 'a', '']);
   });
 
-  it('tells that a value of another queue is not here', () => {
+  it('reports that a value of another queue is not here', () => {
     const { places } = queueOf(9, 'x:1');
     const other = queueOf(9, 'x:2').queue;
     expect(other.remove(places.get('1')!)).toBe(false);
     expect(other.size).toBe(1);
   });
 
-  it('takes the same slot again, for a request that waits a second time', () => {
+  it('accepts the same slot again, for a request that waits a second time', () => {
     const { queue, places } = queueOf(9, 'x:1');
     queue.shift();
     queue.pushFront(places.get('1')!);

@@ -15,21 +15,21 @@ function holders(amounts: Readonly<Record<string, number>>) {
 const top = (all: HolderClasses<string>, amount: number): string | undefined => [...all.above(amount)][0];
 
 describe('HolderClasses', () => {
-  it('names one of those who hold most', () => {
+  it('names one of the largest holders', () => {
     expect(top(holders({ few: 20, many: 1000, some: 100 }).all, 1)).toBe('many');
   });
 
-  it('names nobody who holds about as much, or less', () => {
+  it('names nobody if the largest holds about as much, or less', () => {
     const { all } = holders({ many: 1000 });
     expect([511, 512, 1000, 5000].map((amount) => top(all, amount))).toEqual(['many', undefined, undefined, undefined]);
   });
 
-  it('names nobody who holds less than the least', () => {
+  it('names nobody who holds less than the minimum', () => {
     expect(top(holders({ few: 15 }).all, 0)).toBeUndefined();
     expect(top(holders({ few: 16 }).all, 0)).toBe('few');
   });
 
-  it('follows what they take and give back', () => {
+  it('follows what they take and return', () => {
     const { all, change } = holders({ one: 1000, other: 100 });
     change('one', -1000);
     expect(top(all, 1)).toBe('other');

@@ -1,4 +1,4 @@
-/** Served names do not keep out names that are asked for, nor the other way round, nor one client another. */
+/** Served names do not keep out requested names, nor the reverse, and no client keeps out another. */
 import { describe, expect, it } from 'vitest';
 import { peerNamed } from '../../test/keyed.js';
 import { type Name, Names, sharerOf } from './names.js';
@@ -10,7 +10,7 @@ function ask(names: Names, asker: string): Name[] {
 }
 
 describe('names', () => {
-  it('may be served although no more may be asked for', () => {
+  it('may be served although no more may be requested', () => {
     const names = new Names(2);
     const [first] = ask(names, 'c1');
     expect([names.asked, names.mayAsk(), names.mayServe(2), names.mayServe(3)]).toEqual([2, false, true, false]);
@@ -23,7 +23,7 @@ describe('names', () => {
     [20, 16],
     [200, 19],
     [1000, 91],
-  ])('of %i one client asks for %i, and another one goes on', (max, share) => {
+  ])('of %i one client may request %i, and another one can still request more', (max, share) => {
     const names = new Names(max);
     expect(ask(names, 'c1')).toHaveLength(share);
     expect([names.mayAsk('c1'), names.mayAsk('c2'), names.mayAsk()]).toEqual([false, true, true]);
@@ -76,7 +76,7 @@ describe('names', () => {
         { isServed: false, asker: undefined },
       ],
     ],
-  ])('which do not agree are found: %s', (what, wrong) => {
+  ])('counters that disagree are found: %s', (what, wrong) => {
     const names = new Names(10);
     names.add('c1');
     if (wrong.length > 1) names.add();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Rates } from './rates.js';
 
-/** How many of so many attempts are granted at this time. */
+/** How many of these attempts are granted at this time. */
 const granted = (rates: Rates, peer: string, attempts: number, now: number): number =>
   Array.from({ length: attempts }, () => rates.take(peer, now)).filter(Boolean).length;
 
@@ -14,13 +14,13 @@ describe('Rates', () => {
     expect(granted(rates, 'a', 100, 5000)).toBe(10);
   });
 
-  it('counts each peer alone', () => {
+  it('counts each peer separately', () => {
     const rates = new Rates(10);
     expect(granted(rates, 'a', 100, 0)).toBe(10);
     expect(granted(rates, 'b', 100, 0)).toBe(10);
   });
 
-  it('forgets peers that have everything left', () => {
+  it('forgets peers that have used nothing', () => {
     const rates = new Rates(10);
     for (let peer = 0; peer < 1000; peer++) rates.take(`p${peer}`, 0);
     expect(rates.size).toBe(1000);

@@ -64,7 +64,7 @@ describe('RemovableQueue', () => {
     }).toThrow('one queue only');
   });
 
-  it('the slot tells whether it is in a queue', () => {
+  it('the slot reports whether it is in a queue', () => {
     const { queue, slots } = queueOf('a');
     expect(slots[0]!.taken).toBe(true);
     queue.shift();
@@ -82,7 +82,7 @@ describe('RemovableQueue', () => {
     expect(queue.size).toBe(0);
   });
 
-  it('does not grow when values leave while the first one stays', () => {
+  it('does not grow if values leave while the first one stays', () => {
     const queue = new RemovableQueue<number>();
     queue.push(new QueueSlot(0));
     let behind = new QueueSlot(1);
@@ -97,7 +97,7 @@ describe('RemovableQueue', () => {
     expect(queue.room).toBeLessThanOrEqual(16);
   });
 
-  it('gives its memory back when the last of many values has left', () => {
+  it('frees its memory when the last of many values has left', () => {
     const { queue } = queueOf(...Array.from({ length: 5000 }, String));
     expect(queue.room).toBe(8192);
     while (queue.shift() !== undefined);

@@ -7,15 +7,15 @@ function fill(shares: Shares, share: Share): number {
   return share.held;
 }
 
-it('gives three quarters to one alone', () => {
+it('gives three quarters to a single holder', () => {
   expect(fill(new Shares(10_000), new Share())).toBe(7500);
 });
 
-it('gives all of a small bound to one alone', () => {
+it('gives all of a small bound to a single holder', () => {
   expect(fill(new Shares(16), new Share())).toBe(16);
 });
 
-it('has room for a newcomer when others have all that they may', () => {
+it('has room for a newcomer when others have their maximum', () => {
   const shares = new Shares(10_000);
   for (let flooder = 0; flooder < 3; flooder++) fill(shares, new Share());
   expect(fill(shares, new Share())).toBeGreaterThan(100);
@@ -34,7 +34,7 @@ it('takes nothing when it refuses', () => {
   expect([shares.take(share, 11), shares.used, share.held]).toEqual([false, 0, 0]);
 });
 
-it('can give again what was given back', () => {
+it('can give again what was returned', () => {
   const shares = new Shares(10);
   const share = new Share();
   shares.take(share, 10);
@@ -42,7 +42,7 @@ it('can give again what was given back', () => {
   expect([shares.take(share, 4), shares.used, share.held]).toEqual([true, 10, 10]);
 });
 
-it('counts what is put whatever is left, and tells which holder has too much', () => {
+it('counts what is put regardless of what is left, and reports which holder has too much', () => {
   const shares = new Shares(100);
   const [much, little] = [new Share(), new Share()];
   shares.put(much, 99);
@@ -50,7 +50,7 @@ it('counts what is put whatever is left, and tells which holder has too much', (
   expect([shares.used, shares.mayHold(much), shares.mayHold(little)]).toEqual([104, false, true]);
 });
 
-it('lets everybody hold a little at the cost of a holder with too much', () => {
+it('lets everyone hold a little at the cost of a holder with too much', () => {
   const shares = new Shares(1000);
   const [much, little] = [new Share(), new Share()];
   shares.put(much, 1000);

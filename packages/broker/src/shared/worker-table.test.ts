@@ -84,7 +84,7 @@ describe('WorkerTable', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual((heartbeatIntervalMs * 31) / 32);
   });
 
-  it('an idle worker lives for interval x liveness, a busy one for busyExpiryMs if it beats at work, otherwise for muteExpiryMs', () => {
+  it('an idle worker lives for interval x liveness, a busy one for busyExpiryMs if it sends heartbeats while working, otherwise for muteExpiryMs', () => {
     const { table, workers } = tableWith('idle', 'busy', 'mute');
     const [, busy, mute] = workers as [WorkerEntry<string>, WorkerEntry<string>, WorkerEntry<string>];
     for (const worker of [busy, mute]) {
@@ -111,7 +111,7 @@ describe('WorkerTable', () => {
     expect(table.takeExpired(400)).toBe(first(workers));
   });
 
-  it('tells once per worker that it was silent for more than half its time', () => {
+  it('reports once per worker that it was silent for more than half its time', () => {
     const { table, workers } = tableWith('a', 'b');
     expect(workers.map((worker) => table.heard(worker, 150, true))).toEqual([undefined, undefined]);
     expect(table.heard(first(workers), 301, true)).toBe(151);
@@ -119,7 +119,7 @@ describe('WorkerTable', () => {
     expect(table.heard(workers[1] as WorkerEntry<string>, 420, true)).toBe(270);
   });
 
-  it('lets no worker expire and tells nothing while our own lateness explains the silence', () => {
+  it('lets no worker expire and reports nothing while our own lateness explains the silence', () => {
     const { table, workers } = tableWith('a');
     table.postponeExpiry(200, 300);
     expect(table.lateUntil).toBe(500);
@@ -128,7 +128,7 @@ describe('WorkerTable', () => {
     expect(first(workers).hinted).toBe(false);
   });
 
-  it('never shortens an earlier credit', () => {
+  it('never shortens an earlier extension', () => {
     const { table } = tableWith('a');
     table.postponeExpiry(1000, 0);
     table.postponeExpiry(10, 5);

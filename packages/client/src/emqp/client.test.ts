@@ -40,7 +40,7 @@ describe('a job', () => {
       },
       { replyRequested: true },
     ],
-  ] as const)('is asked for as EventMQ’s own client does: %s', async (name, job, options) => {
+  ] as const)('is requested as by EventMQ’s own client: %s', async (name, job, options) => {
     const stage = new Stage();
     const broker = await stage.broker();
     await stage.settle(stage.client().defer('default', job as EmqpJob, options));
@@ -52,7 +52,7 @@ describe('a job', () => {
     ['schedule-nohaste', [], 'noop', { intervalSeconds: 3, haste: false, guarantee: false }],
     ['schedule-run-count', [7, 7], 'add', { intervalSeconds: 1, runCount: 3 }],
     ['schedule-cron', [9, 9], 'add', { cron: '* * * * *', haste: false, guarantee: false }],
-  ] as const)('is scheduled as EventMQ’s own client does: %s', async (name, args, callable, options) => {
+  ] as const)('is scheduled as by EventMQ’s own client: %s', async (name, args, callable, options) => {
     const stage = new Stage();
     const broker = await stage.broker();
     const queue = recorded(name)[0]!;
@@ -62,7 +62,7 @@ describe('a job', () => {
     expect(broker.asked[0]!.texts).toEqual(recorded(name));
   });
 
-  it('is unscheduled as EventMQ’s own client does', async () => {
+  it('is unscheduled as by EventMQ’s own client', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     await stage.settle(stage.client().unschedule('default', { ...ADD, args: [1, 2] }));
@@ -71,7 +71,7 @@ describe('a job', () => {
     expect(broker.asked[0]!.texts).toEqual(recorded('unschedule'));
   });
 
-  it('may be bytes or text, which are sent as they are', async () => {
+  it('may be bytes or text, which are sent unchanged', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const client = stage.client();
@@ -83,7 +83,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('has the values JSON.stringify would send', async () => {
+  it('has the values that JSON.stringify would send', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const args = [new Date(0), undefined, Number.NaN, 'é'];
@@ -110,7 +110,7 @@ describe('a job', () => {
     ['both', NOOP, { intervalSeconds: 1, cron: '* * * * *' }, 'OPTIONS_INVALID'],
     ['six fields', NOOP, { cron: '* * * * * *' }, 'OPTIONS_INVALID'],
     ['an interval of 0', NOOP, { intervalSeconds: 0 }, 'OPTIONS_INVALID'],
-    ['bytes that name no job', '[]', { intervalSeconds: 1 }, 'PROTOCOL_LOCAL'],
+    ['bytes that do not name a job', '[]', { intervalSeconds: 1 }, 'PROTOCOL_LOCAL'],
   ] as [string, EmqpJob | string, EmqpScheduleOptions, string][])(
     'is not scheduled with %s: no broker would say why',
     async (_, job, options, code) => {
@@ -129,14 +129,14 @@ describe('defer', () => {
     expect(deferred.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('has a routing id in ASCII: others end EventMQ’s own router', async () => {
+  it('has a routing id in ASCII: others crash EventMQ’s own router', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     await stage.settle(stage.client().defer('default', NOOP));
     expect(broker.asked[0]!.peer.key).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('gives each result to its request, in whatever order they come', async () => {
+  it('gives each result to its request, in any order', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const client = stage.client();
@@ -152,7 +152,7 @@ describe('defer', () => {
     expect(client.stats()).toMatchObject({ awaitingResult: 0, results: 3 });
   });
 
-  it('takes a result for an acceptance, too', async () => {
+  it('accepts a result instead of an acceptance, too', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.result('{"value": 7}'));
     const { result } = await stage.settle(stage.client().defer('q', NOOP, { replyRequested: true }));
@@ -170,7 +170,7 @@ describe('defer', () => {
     });
   });
 
-  it('gives up after timeoutMs, sends once, and what was not sent does not go out later', async () => {
+  it('gives up after timeoutMs, sends once, and an unsent message is not sent later', async () => {
     const stage = new Stage();
     const client = stage.client({ timeoutMs: 3000 });
     await expect(stage.settle(client.defer('q', NOOP))).rejects.toMatchObject({ code: 'TIMEOUT' });
@@ -182,7 +182,7 @@ describe('defer', () => {
     expect(broker.asked.length).toBe(1);
   });
 
-  it('goes to the next endpoint after one that was silent', async () => {
+  it('goes to the next endpoint after a silent one', async () => {
     const stage = new Stage();
     const broker = await stage.broker(undefined, B);
     const client = stage.client({ endpoints: [A, B] });
@@ -236,12 +236,12 @@ describe('defer', () => {
     expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
   });
 
-  it('ends with a result that nobody listens to', async () => {
+  it('may have a result that is not awaited', async () => {
     const stage = new Stage();
     await stage.broker();
     const client = stage.client({ resultTimeoutMs: 1000 });
     await stage.settle(client.defer('q', NOOP, { replyRequested: true }));
-    // Unhandled, the rejection would fail the run.
+    // An unhandled rejection would fail the run.
     await stage.advance(1000);
     expect(client.stats()).toMatchObject({ awaitingResult: 0, failures: { TIMEOUT: 1 } });
   });
@@ -255,13 +255,13 @@ describe('defer', () => {
     await stage.settle(Promise.all([client.defer('q', NOOP), client.defer('q', NOOP)]));
   });
 
-  it('says when no socket can be opened', async () => {
+  it('says why no socket can be opened', async () => {
     const stage = new Stage();
     const client = stage.client({ endpoints: ['tcp://nowhere'] });
     await expect(stage.settle(client.defer('q', NOOP))).rejects.toMatchObject({ code: 'UNREACHABLE' });
   });
 
-  it('survives what is no answer', async () => {
+  it('survives messages that are not answers', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.raw('');
@@ -299,7 +299,7 @@ describe('close', () => {
     expect(stage.network.clock.armed).toBe(0);
   });
 
-  it('before anything is loaded rejects too', async () => {
+  it('before anything is loaded rejects, too', async () => {
     const stage = new Stage();
     const client = stage.client();
     const open = client.defer('q', NOOP);
@@ -308,7 +308,7 @@ describe('close', () => {
     await expect(open).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('lets a schedule out', async () => {
+  it('sends a pending schedule', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const client = stage.client();
@@ -319,6 +319,6 @@ describe('close', () => {
   });
 });
 
-it('refuses options it does not know', () => {
+it('refuses unknown options', () => {
   expect(() => new EmqpClient({ nope: 1 } as object)).toThrow(expect.objectContaining({ code: 'OPTIONS_INVALID' }));
 });

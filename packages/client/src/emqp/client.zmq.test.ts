@@ -5,7 +5,7 @@ import { ScriptedBroker } from '../../test/emqp/stage.js';
 import { EmqpClient } from './client.js';
 import type { EmqpClientOptions } from './options.js';
 
-/** Real sockets and a busy machine: far more than anything here takes. */
+/** For real sockets and a busy machine: far more than anything here takes. */
 const PATIENCE = 120_000;
 
 const open: { close(): Promise<void> }[] = [];
@@ -32,7 +32,7 @@ function client(options: EmqpClientOptions): EmqpClient {
 }
 
 describe('EmqpClient over real sockets', { timeout: PATIENCE }, () => {
-  it('of 2000 jobs at once each gets its own result', async () => {
+  it('each of 2000 jobs at once gets its own result', async () => {
     const { endpoint } = await broker();
     const own = client({ endpoints: [endpoint] });
     const numbers = Array.from({ length: 2000 }, (_, i) => i);
@@ -53,7 +53,7 @@ describe('EmqpClient over real sockets', { timeout: PATIENCE }, () => {
     await own.defer('q', 'x');
   });
 
-  it('a schedule goes out although the client is closed at once', async () => {
+  it('a schedule is sent although the client is closed at once', async () => {
     const served = await broker();
     const own = client({ endpoints: [served.endpoint], lingerMs: PATIENCE });
     await own.schedule('q', { path: 'p', callable: 'c' }, { intervalSeconds: 1 });

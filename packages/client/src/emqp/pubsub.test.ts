@@ -1,4 +1,4 @@
-/** Publishing and subscribing over the network in memory: the device, a dealer in and a publisher out, is played by the test. */
+/** Publishing and subscribing on the in-memory network: the test plays the device, a dealer in and a publisher out. */
 import { getEventListeners } from 'node:events';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub } from '@proj/frames/emqp';
@@ -80,7 +80,7 @@ describe('publishing', () => {
   it.each([
     ['an empty topic', () => ['', 'x'], /topic is empty/],
     ['more than maxMessageBytes', () => ['t', 'x'.repeat(1024)], /the limit is/],
-    ['what is neither text nor bytes', () => ['t', 7], /number/],
+    ['a body that is neither text nor bytes', () => ['t', 7], /number/],
   ] as const)('refuses %s before it opens a socket', async (_case, make, message) => {
     const stage = new Stage();
     const client = stage.client({ maxMessageBytes: 2000 });
@@ -90,10 +90,10 @@ describe('publishing', () => {
     expect(stage.transport.openPorts).toBe(0);
   });
 
-  it('waits for room no longer than timeoutMs, and takes no more than openMax', async () => {
+  it('waits for room no longer than timeoutMs, and accepts at most openMax', async () => {
     const stage = new Stage();
     const client = stage.client({ openMax: 1, timeoutMs: 50 });
-    // Nobody listens: the transport keeps 1000 for the first connection.
+    // There is no subscriber: the transport keeps 1000 for the first connection.
     for (let index = 0; index < 1000; index++) await stage.settle(client.publish('t', 'x'));
     const waiting = client.publish('t', 'x');
     const code = (promise: Promise<void>) => promise.catch((error: unknown) => (error as { code?: string }).code);
@@ -102,7 +102,7 @@ describe('publishing', () => {
     await stage.settle(client.close());
   });
 
-  it('ends with the signal and with the client, whatever was not sent', async () => {
+  it('ends with the signal and with the client, even for unsent messages', async () => {
     const stage = new Stage();
     const client = stage.client();
     for (let index = 0; index < 1000; index++) await stage.settle(client.publish('t', 'x'));
@@ -123,7 +123,7 @@ describe('publishing', () => {
 });
 
 describe('a subscription', () => {
-  it('gives what was published to topics with one of its prefixes, as bytes', async () => {
+  it('yields messages on topics with one of its prefixes, as bytes', async () => {
     const stage = new Stage();
     const device = await stage.publisher();
     const client = stage.client();
@@ -142,7 +142,7 @@ describe('a subscription', () => {
     expect(stage.transport.openPorts).toBe(0);
   });
 
-  it('gives everything for the empty prefix, and drops what is no message', async () => {
+  it('yields everything for the empty prefix, and drops invalid messages', async () => {
     const stage = new Stage();
     const device = await stage.publisher();
     const client = stage.client();
@@ -158,7 +158,7 @@ describe('a subscription', () => {
   it.each([
     ['messages', { bufferMax: 3 }],
     ['bytes', { bufferMaxBytes: 6 }],
-  ])('drops the oldest of too many %s that wait, counts them and says so', async (_case, limits) => {
+  ])('drops the oldest of too many waiting %s, counts them and says so', async (_case, limits) => {
     const stage = new Stage();
     const device = await stage.publisher();
     const client = stage.client();
@@ -175,7 +175,7 @@ describe('a subscription', () => {
     await stage.settle(client.close());
   });
 
-  it('takes a message over bufferMaxBytes when it is the only one', async () => {
+  it('accepts a message over bufferMaxBytes if it is the only one', async () => {
     const stage = new Stage();
     const device = await stage.publisher();
     const client = stage.client();
@@ -206,7 +206,7 @@ describe('a subscription', () => {
     await stage.settle(client.close());
   });
 
-  it('ends with the reason of its signal, for the one who waits, and is over for the next', async () => {
+  it('ends with the reason of its signal for the waiting reader, and is over for the next', async () => {
     const stage = new Stage();
     const client = stage.client();
     const caller = new AbortController();
@@ -224,7 +224,7 @@ describe('a subscription', () => {
     expect(stage.transport.openPorts).toBe(0);
   });
 
-  it('is heard of again after the device was restarted', async () => {
+  it('subscribes again after the device was restarted', async () => {
     const stage = new Stage();
     await stage.publisher();
     const client = stage.client();
@@ -241,7 +241,7 @@ describe('a subscription', () => {
     await stage.settle(client.close());
   });
 
-  it('is refused without a topic, with options that are none and when the client is closed', async () => {
+  it('is refused without a topic, with invalid options and when the client is closed', async () => {
     const stage = new Stage();
     const client = stage.client();
     expect(() => client.subscribe([])).toThrow(/no topic/);

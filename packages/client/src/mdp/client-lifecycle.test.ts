@@ -6,14 +6,14 @@ import { echo, silence, Stage, text } from '../../test/mdp/stage.js';
 import { MdpClient } from './client.js';
 import type { MdpClientNote } from './engine/session.js';
 
-/** A transport that fails where it is told to, and leaves the rest to the test. */
+/** A transport that fails where the test says, and leaves the rest to the test. */
 class FakeTransport implements Transport {
   readonly clock = new ManualClock();
   readonly entropy = { wallMicros: () => 0, uuid: () => '', random: () => 0 };
   readonly listeners: PortListener[] = [];
   closed = 0;
   faults: { load?: Error; dealer?: Error; connect?: Error };
-  /** Resolves every `close`; until then none is done. */
+  /** Resolves every `close`; none is done before that. */
   release: () => void = () => {};
   readonly #released = new Promise<void>((resolve) => {
     this.release = resolve;
@@ -60,11 +60,11 @@ class FakeTransport implements Transport {
   }
 }
 
-/** Lets everything run that is ready. */
+/** Runs everything that is ready. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('construction', () => {
-  it('does nothing: a client that is never used needs no close', () => {
+  it('is optional: a client that was never used needs no close', () => {
     const stage = new Stage();
     stage.client();
     expect(stage.network.clock.nextDeadline).toBe(Infinity);
@@ -88,7 +88,7 @@ describe('close', () => {
     }
   });
 
-  it('before the transport is loaded rejects calls too, and nothing is sent', async () => {
+  it('before the transport is loaded rejects calls, too, and nothing is sent', async () => {
     const stage = new Stage();
     const broker = await stage.broker(echo);
     const client = stage.client();
@@ -131,7 +131,7 @@ describe('close', () => {
     expect(stage.network.clock.nextDeadline).toBe(Infinity);
   });
 
-  it('may come from a listener', async () => {
+  it('may be called from a listener', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.raw([Buffer.from('garbage')]);
@@ -148,7 +148,7 @@ describe('close', () => {
   });
 });
 
-describe('a machine that does not play along', () => {
+describe('a failing machine', () => {
   it('no ZeroMQ: calls reject with the reason, and a later call tries again', async () => {
     const fault = new ProjError('UNAVAILABLE', 'no addon');
     const transport = new FakeTransport({ load: fault });
@@ -189,10 +189,10 @@ describe('a machine that does not play along', () => {
   });
 
   it.each<[string, (listener: PortListener) => void]>([
-    ['a message that did not go out', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'unreachable')],
+    ['an undeliverable message', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'unreachable')],
     ['a connection that ended', (listener) => listener.onPeerGone(ROUTER_PEER)],
     ['a broken socket', (listener) => listener.onBroken(new Error('broken'))],
-  ])('%s: the request goes out again on another socket', async (_, happen) => {
+  ])('%s: the request is resent on another socket', async (_, happen) => {
     const transport = new FakeTransport();
     const client = new MdpClient({ transport });
     void client.request('echo', 'x').catch(() => {});
@@ -203,7 +203,7 @@ describe('a machine that does not play along', () => {
     expect(client.stats()).toMatchObject({ lanes: 1, sends: 2 });
   });
 
-  it('close waits for sockets that take their time', async () => {
+  it('close waits for slow sockets', async () => {
     const transport = new FakeTransport();
     const client = new MdpClient({ transport });
     void client.request('echo', 'x').catch(() => {});
@@ -218,8 +218,8 @@ describe('a machine that does not play along', () => {
   });
 });
 
-describe('notes and numbers', () => {
-  it('tells of resends and of what was dropped', async () => {
+describe('notes and counters', () => {
+  it('report resends and dropped messages', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.raw([Buffer.from('garbage')]);

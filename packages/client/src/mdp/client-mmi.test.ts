@@ -23,7 +23,7 @@ describe('service', () => {
 
   it.each([
     ['answers 501', (asked: Asked) => asked.final('501')],
-    ['answers something else', (asked: Asked) => asked.final('perhaps', '200')],
+    ['gives another answer', (asked: Asked) => asked.final('perhaps', '200')],
     ['is silent', silence],
   ])('rule 7: is unknown, not absent, with a broker that %s', async (_, answer) => {
     const stage = new Stage();
@@ -37,7 +37,7 @@ describe('service', () => {
     expect(await stage.settle(stage.client({ version: '0.1' }).service('echo'))).toBe('available');
   });
 
-  it('rule 7: rejects for any other reason than silence', async () => {
+  it('rule 7: rejects for any reason other than silence', async () => {
     const stage = new Stage();
     await stage.broker(silence);
     const signal = AbortSignal.abort('no');
@@ -46,7 +46,7 @@ describe('service', () => {
 });
 
 describe('failFast', () => {
-  it('rule 7: rejects with SERVICE_UNKNOWN when nobody serves, and does not send the request', async () => {
+  it('rule 7: rejects with SERVICE_UNKNOWN if no worker offers it, and does not send the request', async () => {
     const stage = new Stage();
     const broker = await stage.broker(withMmi());
     const client = stage.client({ failFast: true });
@@ -58,13 +58,13 @@ describe('failFast', () => {
     expect(new Set(broker.asked.map(({ service }) => service))).toEqual(new Set(['mmi.service']));
   });
 
-  it('rule 7: lets the request through when somebody serves', async () => {
+  it('rule 7: sends the request if a worker offers it', async () => {
     const stage = new Stage();
     await stage.broker(withMmi());
     expect(text(await stage.settle(stage.client().request('echo', 'x', { failFast: true })))).toBe('x');
   });
 
-  it('rule 7: lets the request through when the broker has no MMI, after one silence', async () => {
+  it('rule 7: sends the request if the broker has no MMI, after one silence', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => asked.service === 'echo' && echo(asked));
     const client = stage.client({ failFast: true, timeoutMs: 1000 });
@@ -72,7 +72,7 @@ describe('failFast', () => {
     expect(broker.asked.map(({ service }) => service)).toEqual(['mmi.service', 'echo']);
   });
 
-  it('rule 7: can be switched off for one call', async () => {
+  it('rule 7: can be turned off for one call', async () => {
     const stage = new Stage();
     const broker = await stage.broker(withMmi());
     await stage.settle(stage.client({ failFast: true }).request('echo', 'x', { failFast: false }));
@@ -99,7 +99,7 @@ describe('TIMEOUT', () => {
   it.each([
     ['404', 'absent', 'the broker says that no worker offers it'],
     ['200', 'available', 'the broker says that a worker offers it'],
-  ])('rule 4: says what the broker says of the service: %s', async (code, presence, words) => {
+  ])('rule 4: reports what the broker says about the service: %s', async (code, presence, words) => {
     const stage = new Stage();
     const broker = await stage.broker(mmiOnly(code));
     const client = stage.client({ timeoutMs: 1000, tries: 2 });
@@ -109,7 +109,7 @@ describe('TIMEOUT', () => {
     expect(services(broker)).toEqual(['echo', 'echo', 'mmi.service', 'echo', 'echo', 'mmi.service']);
   });
 
-  it('rule 4: waits 250 ms at most for a broker without MMI, and says nothing of it then', async () => {
+  it('rule 4: waits at most 250 ms for a broker without MMI, and reports nothing then', async () => {
     const stage = new Stage();
     await stage.broker(silence);
     const error = await stage.settle(
@@ -123,7 +123,7 @@ describe('TIMEOUT', () => {
     expect(stage.network.clock.now()).toBe(1250);
   });
 
-  it('rule 4: asks once for all calls of a service that end together', async () => {
+  it('rule 4: asks once for all calls to a service that end together', async () => {
     const stage = new Stage();
     const broker = await stage.broker(mmiOnly('404'));
     const client = stage.client({ timeoutMs: 1000, tries: 1, sockets: 10 });
@@ -133,7 +133,7 @@ describe('TIMEOUT', () => {
     expect(services(broker).filter((name) => name === 'mmi.service')).toHaveLength(1);
   });
 
-  it('rule 4: does not ask when no socket is free, nor when nobody is connected', async () => {
+  it('rule 4: does not ask if no socket is free or nothing is connected', async () => {
     const stage = new Stage();
     const broker = await stage.broker(mmiOnly('404'));
     const client = stage.client({ timeoutMs: 1000, tries: 1, sockets: 1 });
@@ -167,7 +167,7 @@ describe('listings', () => {
     expect(broker.asked.map((asked) => asked.text)).toEqual(['', 'echo']);
   });
 
-  it('asks on until a long listing has ended', async () => {
+  it('asks until a long listing has ended', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       if (asked.text === '') asked.final('200', JSON.stringify([service, service]), '1');
@@ -176,7 +176,7 @@ describe('listings', () => {
     expect(await stage.settle(stage.client().services())).toEqual([service, service, service]);
   });
 
-  it('workers() of a service that has none is empty', async () => {
+  it('workers() of a service without workers is empty', async () => {
     const stage = new Stage();
     await stage.broker(withMmi({ 'mmi.workers': ['404'] }));
     expect(await stage.settle(stage.client().workers('nobody'))).toEqual([]);

@@ -18,7 +18,7 @@ const SILENT: PortListener = {
   onBroken: () => undefined,
 };
 
-/** Where nobody listens any more. */
+/** An endpoint without a listener. */
 async function freeEndpoint(): Promise<string> {
   const router = zmtpTransport().router({ lingerMs: 0 });
   const endpoint = await router.bind('tcp://127.0.0.1:*');
@@ -26,7 +26,7 @@ async function freeEndpoint(): Promise<string> {
   return endpoint;
 }
 
-/** Asks a router that lets nobody in, and expects it to have this key. */
+/** Asks a router that admits nobody, and expects it to have this key. */
 async function ask(serverKey: Uint8Array) {
   await zmtpTransport().load();
   const router = zmtpTransport().router({
@@ -53,7 +53,7 @@ async function ask(serverKey: Uint8Array) {
   return { endpoint, error: await asked };
 }
 
-it('a call to an endpoint where nobody is says that it was not connected, until it was', async () => {
+it('a call to an endpoint without a server says that it was not connected, until it was', async () => {
   const endpoint = await freeEndpoint();
   const transport = new ZmtpTransport({ reconnectMinMs: 10, reconnectMaxMs: 10 });
   const client = new MdpClient({ endpoints: [endpoint], transport });
@@ -68,11 +68,11 @@ it('a call to an endpoint where nobody is says that it was not connected, until 
   expect(((await ask()) as ProjError).details).not.toHaveProperty('unmet');
 });
 
-describe('a call that nobody answers, for the handshake came to nothing,', () => {
+describe('an unanswered call, because the handshake failed,', () => {
   it.each([
     ['the key of the client is not let in', SERVER.publicKey, 'the server refused our key'],
     ['the server has another key', OTHER.publicKey, 'the handshake failed: the server closed the connection'],
-  ])('says so where %s', async (_, serverKey, reason) => {
+  ])('says so if %s', async (_, serverKey, reason) => {
     const { endpoint, error } = await ask(serverKey);
     expect(error).toMatchObject({
       code: 'TIMEOUT',

@@ -32,7 +32,7 @@ describe('stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('rule 5: shows partial replies alone to for await', async () => {
+  it('rule 5: shows only partial replies to for await', async () => {
     const stage = new Stage();
     await stage.broker(countTo(2));
     const seen: string[] = [];
@@ -43,7 +43,7 @@ describe('stream', () => {
     expect(seen).toEqual(['1', '2']);
   });
 
-  it('rule 5: hands each partial reply out as it comes', async () => {
+  it('rule 5: yields each partial reply as it comes', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => asked.partial('first'));
     const stream = stage.client().stream('tail', 'log');
@@ -66,7 +66,7 @@ describe('stream', () => {
     expect(broker.asked).toEqual([]);
   });
 
-  it('rule 5: left early closes its socket', async () => {
+  it('rule 5: closes its socket if its reader leaves early', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.partial('1');
@@ -81,7 +81,7 @@ describe('stream', () => {
     expect(client.stats()).toMatchObject({ lanes: 0, busy: 0, aborts: 1 });
   });
 
-  it('rule 5: read to its end leaves its socket to the next call', async () => {
+  it('rule 5: leaves its socket to the next call if it is read to its end', async () => {
     const stage = new Stage();
     await stage.broker(countTo(1));
     const client = stage.client();
@@ -89,7 +89,7 @@ describe('stream', () => {
     expect(client.stats()).toMatchObject({ lanes: 1, busy: 0, aborts: 0 });
   });
 
-  it('rule 5: aborted rejects with the reason at once, whatever is buffered', async () => {
+  it('rule 5: rejects with the reason at once when aborted, whatever is buffered', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       for (let i = 0; i < 5; i++) asked.partial('x');
@@ -105,7 +105,7 @@ describe('stream', () => {
     expect(client.stats()).toMatchObject({ lanes: 0, busy: 0 });
   });
 
-  it('rule 5: aborted while it waits rejects with the reason', async () => {
+  it('rule 5: rejects with the reason when aborted while it waits', async () => {
     const stage = new Stage();
     await stage.broker(silence);
     const abort = new AbortController();
@@ -115,7 +115,7 @@ describe('stream', () => {
     await expect(next).rejects.toBe('stop');
   });
 
-  it('rule 4: that falls silent after a partial reply is not asked again: PEER_LOST', async () => {
+  it('rule 4: that falls silent after a partial reply is not resent: PEER_LOST', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => asked.partial('1'));
     const seen = await stage.settle(drain(stage.client().stream('tail', 'log')));
@@ -123,7 +123,7 @@ describe('stream', () => {
     expect(broker.asked).toHaveLength(1);
   });
 
-  it('rule 4: that falls silent before is asked again', async () => {
+  it('rule 4: that falls silent before is resent', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => broker.asked.length > 1 && asked.final('end'));
     expect(await stage.settle(drain(stage.client().stream('tail', 'log')))).toEqual(['end']);

@@ -48,7 +48,7 @@ describe('typed request', () => {
     });
   });
 
-  it('turns any other error reply into REJECTED, told apart by the code in its cause', async () => {
+  it('turns any other error reply into REJECTED, identified by the code in its cause', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.final(...encodeFault({ code: 'HANDLER_FAILED', message: 'no luck' })));
     await expect(stage.settle(stage.client().request(sum, { terms: [] }))).rejects.toMatchObject({
@@ -61,8 +61,8 @@ describe('typed request', () => {
 
   it.each([
     ['the schema refuses', '{"sum":"three"}'],
-    ['is no JSON', '{'],
-  ])('takes a reply that %s for a fault of the worker: PROTOCOL_REMOTE', async (_, reply) => {
+    ['is not JSON', '{'],
+  ])('treats a reply that %s as a fault of the worker: PROTOCOL_REMOTE', async (_, reply) => {
     const stage = new Stage();
     await stage.broker((asked) => asked.final(reply));
     const call = stage.client().request(sum, { terms: [] });
@@ -73,7 +73,7 @@ describe('typed request', () => {
     });
   });
 
-  it('leaves error replies to raw callers as they are', async () => {
+  it('leaves error replies to raw callers unchanged', async () => {
     const stage = new Stage();
     const fault = encodeFault({ code: 'HANDLER_FAILED', message: 'no luck' });
     await stage.broker(echo);
@@ -94,7 +94,7 @@ describe('typed stream', () => {
     expect(await stage.settle(stream.next())).toEqual({ done: true, value: { sum: 3, unit: 'm' } });
   });
 
-  it('ends with PROTOCOL_REMOTE, and with its socket, at a partial reply that makes no sense', async () => {
+  it('ends with PROTOCOL_REMOTE, and with its socket, at an invalid partial reply', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.partial('{}'));
     const client = stage.client();

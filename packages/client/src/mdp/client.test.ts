@@ -19,7 +19,7 @@ describe('request', () => {
     ['bytes', new Uint8Array([104, 105]), 'hi'],
     ['a Buffer', Buffer.from('hi'), 'hi'],
     ['several frames of both', ['a', Buffer.from('b'), ''], 'a|b|'],
-  ])('takes %s as body', async (_, body, expected) => {
+  ])('accepts %s as body', async (_, body, expected) => {
     const stage = new Stage();
     await stage.broker(echo);
     expect(text(await stage.settle(stage.client().request('echo', body)))).toBe(expected);
@@ -33,7 +33,7 @@ describe('request', () => {
     expect(broker.nonsense).toEqual([]);
   });
 
-  it('rule 2: does not mix up replies, whatever their order', async () => {
+  it('rule 2: does not mix up replies, in any order', async () => {
     const stage = new Stage();
     const held: (() => void)[] = [];
     await stage.broker((asked) => {
@@ -64,7 +64,7 @@ describe('request', () => {
     ['the other version', (service: string) => ['', 'MDPC01', service, 'wrong']],
     ['a worker command', () => ['MDPW02', '\x05']],
     ['nothing', () => ['']],
-  ])('rule 3: drops a reply with %s and waits on', async (_, frames) => {
+  ])('rule 3: drops a reply with %s and keeps waiting', async (_, frames) => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.raw(frames(asked.service).map((frame) => Buffer.from(frame)));
@@ -75,7 +75,7 @@ describe('request', () => {
     expect(Object.values(client.stats().dropped)).toEqual([1]);
   });
 
-  it('drops a reply over the limits and waits on', async () => {
+  it('drops a reply over the limits and keeps waiting', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.final(...Array.from({ length: 20 }, () => 'x'));
@@ -115,7 +115,7 @@ describe('silence', () => {
     expect(new Set(broker.asked.map(({ peer }) => peer.key)).size).toBe(2);
   });
 
-  it('sends again and gives the answer to the second send', async () => {
+  it('resends and returns the answer to the second send', async () => {
     const stage = new Stage();
     let asks = 0;
     await stage.broker((asked) => ++asks > 1 && asked.final(`answer ${asks}`));
@@ -148,7 +148,7 @@ describe('silence', () => {
     expect(broker.asked).toHaveLength(2);
   });
 
-  it('rule 9: a pair of brokers that know nothing of each other takes over from one another', async () => {
+  it('rule 9: a pair of brokers that do not know each other take over from one another', async () => {
     const stage = new Stage();
     const [one, two] = [stage.network.transport('one'), stage.network.transport('two')];
     await ScriptedBroker.start(one, A, (asked) => asked.final('one'));
@@ -164,7 +164,7 @@ describe('silence', () => {
     expect(await ask()).toBe('one again');
   });
 
-  it('of a crashed broker ends with its restart', async () => {
+  it('to a crashed broker ends with its restart', async () => {
     const stage = new Stage();
     const process = stage.network.transport('broker');
     await ScriptedBroker.start(process, A, (asked) => asked.service === 'echo' && echo(asked));
@@ -238,7 +238,7 @@ describe('abort', () => {
   });
 });
 
-describe('what cannot be asked', () => {
+describe('invalid calls', () => {
   it.each<[string, MdpClientOptions, string]>([
     ['an unknown option', { timeoutMS: 5 } as MdpClientOptions, 'timeoutMS'],
     ['no endpoint', { endpoints: [] }, 'endpoints'],

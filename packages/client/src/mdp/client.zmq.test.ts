@@ -57,7 +57,7 @@ describe('over real sockets', () => {
     expect(seen).toBe(100);
   });
 
-  it('fails over from an endpoint where nobody listens', async () => {
+  it('fails over from an endpoint without a server', async () => {
     const { endpoint } = await broker(echo);
     const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 500, tries: 100 });
     expect(text(await own.request('echo', 'x'))).toBe('x');
@@ -74,7 +74,7 @@ describe('over real sockets', () => {
     expect(text(await call)).toBe('x');
   });
 
-  it('gives an aborted request no second life: its socket is closed without lingering', async () => {
+  it('never sends an aborted request later: its socket is closed without lingering', async () => {
     const endpoint = await ownEndpoint();
     const abort = new AbortController();
     const own = client({ endpoints: [endpoint] });

@@ -17,7 +17,7 @@ async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 }
 
 describe('run', () => {
-  it('rule 2: posts once, asks those who have the job, and resolves with what each of them returned', async () => {
+  it('rule 2: posts once, asks the workers that have the job, and resolves with what each of them returned', async () => {
     const stage = new Stage();
     const broker = await stage.broker(doing('w1', 'w2'));
     const results = await stage.settle(stage.client().run('sample', 'add', { args: [2], kwargs: { b: 3 } }));
@@ -44,7 +44,7 @@ describe('run', () => {
     expect(broker.asked[0]!.call.target).toBe(wire);
   });
 
-  it('rule 2: asks every pollIntervalMs, and those only who have said nothing yet', async () => {
+  it('rule 2: asks every pollIntervalMs, and only workers that have not answered yet', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       const count = broker.asked.length;
@@ -62,7 +62,7 @@ describe('run', () => {
     expect(stage.network.clock.now() - start).toBeGreaterThanOrEqual(300);
   });
 
-  it('rule 2: asks at once when a worker says that it has completed', async () => {
+  it('rule 2: asks at once when a worker reports completion', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       doing('w1')(asked);
@@ -72,7 +72,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'get ["w1"]']);
   });
 
-  it('rule 2: asks only the worker that has completed, so that two hundred of them cost two hundred questions', async () => {
+  it('rule 2: asks only the worker that has completed, so that two hundred of them cost two hundred queries', async () => {
     const stage = new Stage();
     const names = Array.from({ length: 200 }, (_, index) => `w${index}`);
     const broker = await stage.broker((asked) => {
@@ -84,7 +84,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', ...names.map((name) => `get ["${name}"]`)]);
   });
 
-  it('rule 2: asks all of them when it is not said who has completed', async () => {
+  it('rule 2: asks all of them if the event does not name the worker', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       doing('w1', 'w2')(asked);
@@ -99,7 +99,7 @@ describe('run', () => {
     ['mmi.service.worker', 'mmiWorkers()'],
     ['sid.service.broker', 'inventory()'],
     ['fss.service.broker', 'fetchFile() or listFiles()'],
-  ])('rule 6: %s has no jobs, which is said at once', async (service, instead) => {
+  ])('rule 6: %s has no jobs, which is reported at once', async (service, instead) => {
     const stage = new Stage();
     const broker = await stage.broker();
     const posted = stage.settle(stage.client().post(service, 'restart'));
@@ -108,7 +108,7 @@ describe('run', () => {
     expect(broker.heard).toEqual([]);
   });
 
-  it('rule 3: is accepted when each worker has said whether it takes it', async () => {
+  it('rule 3: is accepted when each worker has said whether it accepts it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1', 'w2', 'w3');
@@ -124,7 +124,7 @@ describe('run', () => {
     expect(job.said).toMatchObject([{ worker: 'w2', errors: ['uuid is in use for another call'] }]);
   });
 
-  it('rule 3: is accepted by nobody when all refuse it, and not at all when the broker does', async () => {
+  it('rule 3: is accepted by no worker if all refuse it, and not at all if the broker does', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -138,7 +138,7 @@ describe('run', () => {
     await expect(stage.settle(nowhere.accepted)).rejects.toThrow('no worker of the service');
   });
 
-  it('rule 4: posts a job for anybody again that its worker has forgotten, three times at most', async () => {
+  it('rule 4: reposts a job for any worker that its worker has forgotten, three times at most', async () => {
     const stage = new Stage();
     let posts = 0;
     let helps = true;
@@ -160,7 +160,7 @@ describe('run', () => {
     expect(posts).toBe(4);
   });
 
-  it('rule 8: says once that without a store jobs are gone with the process', async () => {
+  it('rule 8: reports once that without a store jobs are lost with the process', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -178,12 +178,12 @@ describe('run', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it.each([201, 202])('rule 3: takes %i of a worker for its acceptance', async (status) => {
+  it.each([201, 202])('rule 3: takes %i from a worker for its acceptance', async (status) => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
       if (asked.kind === 'post') asked.say('w1', status, 'ACCEPTED');
-      // That the worker knew the job is why nothing is posted again.
+      // The worker knew the job, so nothing is reposted.
       else asked.say('w1', 404, 'JOB NOT FOUND');
     });
     const client = stage.client();
@@ -192,13 +192,13 @@ describe('run', () => {
     expect(client.stats().posts).toBe(1);
   });
 
-  it('rule 3: nothing in time is an error that says what to look for', async () => {
+  it('rule 3: silence until the timeout is an error that says what to check', async () => {
     const stage = new Stage();
     const outcome = stage.settle(stage.client().run('sample', 't', { timeoutMs: 1000 }));
     await expect(outcome).rejects.toThrow(`no answer in time (${A}); ${A}: not connected: connect ECONNREFUSED ${A}`);
   });
 
-  it('rule 3: a broker’s 400 is the end, in its own words', async () => {
+  it('rule 3: a broker’s 400 is final, in its own words', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.refuse('no worker of the service'));
     const outcome = stage.settle(stage.client().run('sample', 't'));
@@ -224,7 +224,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'post ["w1"]', 'get ["w1"]']);
   });
 
-  it('rule 3: or another one, when it is for any', async () => {
+  it('rule 3: or another one, if it is for any', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       const posts = broker.heard.length;
@@ -239,7 +239,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post any', 'post any', 'post any', 'get ["w2"]']);
   });
 
-  it('rule 4: what has not come to one of its workers is posted to that one, three times at most', async () => {
+  it('rule 4: a job that has not reached one of its workers is reposted to that one, three times at most', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (broker.heard.length === 1) asked.dispatch('w1', 'w2', 'w3');
@@ -266,7 +266,7 @@ describe('run', () => {
     ]);
   });
 
-  it('rule 4: 404 that answers what was asked before it was posted again is not believed', async () => {
+  it('rule 4: a 404 that answers a query from before the repost is ignored', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       const posts = broker.heard.filter((line) => line.startsWith('post')).length;
@@ -279,7 +279,7 @@ describe('run', () => {
     expect(broker.heard.filter((line) => line.startsWith('post'))).toEqual(['post all', 'post all']);
   });
 
-  it('rule 3: and is not taken to have lost it when it says that it does not know it', async () => {
+  it('rule 3: is not assumed to have lost the job when it says that it does not know it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (broker.asked.length > 1) {
@@ -296,7 +296,7 @@ describe('run', () => {
     expect(broker.heard).toContain('post ["w1"]');
   });
 
-  it('rule 3: a task that failed is a result', async () => {
+  it('rule 3: a failed task is a result', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -307,7 +307,7 @@ describe('run', () => {
     expect(() => nfpResultsOrThrow(results)).toThrow('w1: no such task');
   });
 
-  it('rule 3: who says nothing in time is 408, beside what others returned', async () => {
+  it('rule 3: a worker that does not answer in time has 408, beside the results of others', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1', 'w2');
@@ -324,7 +324,7 @@ describe('run', () => {
     await expect(outcome).rejects.toMatchObject({ code: 'TIMEOUT' });
   });
 
-  it('a result that is no JSON is bytes', async () => {
+  it('a result that is not JSON is bytes', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -345,13 +345,13 @@ describe('run', () => {
     expect(client.stats().connections).toBe(0);
   });
 
-  it.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('rule 1: reads what comes under header %s', async (header) => {
+  it.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('rule 1: reads messages under header %s', async (header) => {
     const stage = new Stage();
     await stage.broker(doing('w1'), A, A, header);
     expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
   });
 
-  it('rule 1: is known by its name, and writes commands in the form it is told to', async () => {
+  it('rule 1: is known by its name, and writes commands in the configured form', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     await stage.settle(stage.client({ name: 'cli-1', commandForm: 'byte' }).run('sample', 't'));
@@ -380,7 +380,7 @@ describe('post', () => {
     expect((await all(job.results())).length).toBe(1);
   });
 
-  it('rule 10: of events that nobody reads the oldest are dropped, and counted', async () => {
+  it('rule 10: the oldest events without a reader are dropped and counted', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       doing('w1')(asked);
@@ -392,7 +392,7 @@ describe('post', () => {
     expect(job.droppedEvents).toBe(7);
   });
 
-  it('rule 7: what workers stream comes in order', async () => {
+  it('rule 7: chunks that workers stream come in order', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       doing('w1')(asked);
@@ -403,7 +403,7 @@ describe('post', () => {
     expect(chunks).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('rule 7: a worker that waits for input is told what the handler says, once', async () => {
+  it('rule 7: a worker that waits for input gets the handler’s answer, once', async () => {
     const stage = new Stage();
     const requests: NfpInputRequest[] = [];
     const input_request = { id: 'i1', question: 'continue?', default: false, timeout: 20, metadata: {} };
@@ -425,7 +425,7 @@ describe('post', () => {
     expect(put.body).toEqual({ input_id: 'i1', value: true, cancel: false, metadata: {} });
   });
 
-  it('rule 5: an abort deletes the job where it is, and ends it here with the signal’s reason', async () => {
+  it('rule 5: an abort deletes the job at its workers, and ends it here with the signal’s reason', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => asked.dispatch('w1'));
     const client = stage.client();
@@ -469,7 +469,7 @@ describe('a connection', () => {
     expect(second.heard).toEqual(['get all', 'post all', 'get ["w1"]']);
   });
 
-  it('rule 4: after a loss a job is asked for, and not posted again when its worker knows it', async () => {
+  it('rule 4: after a loss the client asks for a job, and does not repost it if its worker knows it', async () => {
     const stage = new Stage();
     const first = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -485,7 +485,7 @@ describe('a connection', () => {
     expect(client.stats().reposts).toBe(0);
   });
 
-  it('rule 4: while its workers are away, 400 to GET is not the end', async () => {
+  it('rule 4: while its workers are away, 400 to GET is not final', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'post') asked.dispatch('w1');
@@ -495,7 +495,7 @@ describe('a connection', () => {
     expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
   });
 
-  it('rule 4: a job for any that goes to another worker is asked for there', async () => {
+  it('rule 4: a job for any that goes to another worker is requested there', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'post') {
@@ -508,7 +508,7 @@ describe('a connection', () => {
     expect(broker.heard).toEqual(['post any', 'get ["w2"]']);
   });
 
-  it('rule 4: also when its worker had accepted it, and whoever asks for it where it was is told', async () => {
+  it('rule 4: even if its worker had accepted it, and clients that ask at the old worker are told', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'post') {
@@ -522,7 +522,7 @@ describe('a connection', () => {
     expect(broker.heard).toEqual(['post any', 'get ["w1"]', 'get ["w2"]']);
   });
 
-  it('rule 3: 408 of a worker that the broker has lost is its last word', async () => {
+  it('rule 3: 408 for a lost worker is its last word', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       if (asked.kind === 'post') asked.dispatch('w1', 'w2');
@@ -535,7 +535,7 @@ describe('a connection', () => {
     expect(stage.network.clock.now()).toBeLessThan(2000);
   });
 
-  it('rule 3: of a list, those that the broker knows nothing of are 400, in its words', async () => {
+  it('rule 3: names in a list that the broker does not know are 400, in its words', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       const { uuid, target, service } = asked.call;
@@ -551,7 +551,7 @@ describe('a connection', () => {
     });
   });
 
-  it('rule 2: a POST about which nothing is said is asked about, and 300 means that it waits', async () => {
+  it('rule 2: a POST without an answer is queried, and 300 means that it waits', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       const { uuid, service } = asked.call;
@@ -577,7 +577,7 @@ describe('a connection', () => {
     expect(broker.asked[0]!.body).toMatchObject({ keepalive: { interval: 2500, multiplier: 6 } });
   });
 
-  it('rule 1: a broker that does not answer OPEN is talked to after openTimeoutMs', async () => {
+  it('rule 1: a broker that does not answer OPEN gets requests after openTimeoutMs', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind !== 'open') doing('w1')(asked);
@@ -586,7 +586,7 @@ describe('a connection', () => {
     expect(broker.heard.slice(0, 2)).toEqual(['open', 'post all']);
   });
 
-  it('opens nothing before the first call, and refuses options that make no sense', () => {
+  it('opens nothing before the first call, and refuses inconsistent options', () => {
     expect(() => new NfpClient({ endpoints: [] })).toThrow('NfpClient');
     expect(new Stage().client().stats().connections).toBe(0);
   });

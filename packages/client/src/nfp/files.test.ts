@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The broker's files, or what `instead` says in their place. */
+/** The broker's files, or `instead` in their place. */
 const files =
   (instead: (task: unknown, offset: number) => unknown = () => undefined) =>
   (asked: Asked): void => {
@@ -56,10 +56,10 @@ const sharing = (bytes = FILE) => {
 
 const DAY_MS = 86_400_000;
 
-/** A client that does not run out of time while {@link run} moves the clock on behind a slow disk. */
+/** A client whose time does not run out while {@link run} advances the clock behind a slow disk. */
 const patient = (stage: Stage): NfpClient => stage.client({ timeoutMs: 30 * DAY_MS, askTimeoutMs: DAY_MS });
 
-/** File calls take real time: the clock moves until they are done. */
+/** File calls take real time: the clock advances until they are done. */
 async function run<Value>(stage: Stage, promise: Promise<Value>): Promise<Value> {
   const state = { over: false };
   const end = (): void => {
@@ -94,7 +94,7 @@ describe('a file of the broker', () => {
     },
   );
 
-  it('rule 9: no more than chunksInTransit are asked for at a time', async () => {
+  it('rule 9: at most chunksInTransit are requested at a time', async () => {
     const stage = new Stage();
     const waiting: Asked[] = [];
     let most = 0;
@@ -105,7 +105,7 @@ describe('a file of the broker', () => {
       }
       waiting.push(asked);
       most = Math.max(most, waiting.length);
-      // Answered in the wrong order, once no more come.
+      // Answered in the wrong order, once no more arrive.
       stage.network.clock.at(stage.network.clock.now() + 10, () => {
         const last = waiting.pop();
         if (last !== undefined) files()(last);
@@ -117,13 +117,13 @@ describe('a file of the broker', () => {
   });
 
   it.each<[string, (task: unknown, offset: number) => unknown, string]>([
-    ['is not there', (task) => (task === 'file_details' ? { ...details, exists: false } : undefined), 'REJECTED'],
+    ['does not exist', (task) => (task === 'file_details' ? { ...details, exists: false } : undefined), 'REJECTED'],
     [
       'has other bytes than its hash',
       (_, offset) => (offset === 100 ? Buffer.alloc(100) : undefined),
       'PROTOCOL_REMOTE',
     ],
-    ['is cut short', (_, offset) => (offset === 200 ? Buffer.alloc(3) : undefined), 'PROTOCOL_REMOTE'],
+    ['is truncated', (_, offset) => (offset === 200 ? Buffer.alloc(3) : undefined), 'PROTOCOL_REMOTE'],
     ['has no size', (task) => (task === 'file_details' ? 'what?' : undefined), 'PROTOCOL_REMOTE'],
     [
       'has a size below 0',
@@ -138,7 +138,7 @@ describe('a file of the broker', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('rule 9: takes the place of an older one only when it is complete', async () => {
+  it('rule 9: replaces an older one only when it is complete', async () => {
     const stage = new Stage();
     writeFileSync(join(folder, 'f'), 'old');
     const broker = await stage.broker(files((task) => (task === 'fetch_file' ? Buffer.alloc(1000) : undefined)));
@@ -151,7 +151,7 @@ describe('a file of the broker', () => {
   });
 
   it.each(['nf://', 'nf://a/', 'nf://a/..', 'nf://..', 'nf://a/b\\c', 'nf://a/c:x', 'nf://a/b\0', 'http://a/b', 'a'])(
-    'rule 9: %j has no name that a file could have',
+    'rule 9: %j is not a possible file name',
     async (url) => {
       const stage = new Stage();
       const client = stage.client();
@@ -174,17 +174,20 @@ describe('a file of the broker', () => {
 });
 
 describe('a file of a worker', () => {
-  it.each(['fs-1', 'any'])('rule 9: of worker %s is streamed, each further chunk asked for by PUT', async (worker) => {
-    const stage = new Stage();
-    const broker = await stage.broker(sharing());
-    const fetched = await run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker, chunkBytes: 300 }));
-    expect(readFileSync(fetched.path)).toEqual(FILE);
-    const puts = broker.asked.filter(({ kind }) => kind === 'put');
-    expect(puts.map(({ body }) => body['offset'])).toEqual([300, 600, 900]);
-    expect(puts.every(({ call }) => call.target === '["fs-1"]')).toBe(true);
-  });
+  it.each(['fs-1', 'any'])(
+    'rule 9: of worker %s is streamed, with a PUT to request each further chunk',
+    async (worker) => {
+      const stage = new Stage();
+      const broker = await stage.broker(sharing());
+      const fetched = await run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker, chunkBytes: 300 }));
+      expect(readFileSync(fetched.path)).toEqual(FILE);
+      const puts = broker.asked.filter(({ kind }) => kind === 'put');
+      expect(puts.map(({ body }) => body['offset'])).toEqual([300, 600, 900]);
+      expect(puts.every(({ call }) => call.target === '["fs-1"]')).toBe(true);
+    },
+  );
 
-  it('rule 9: is asked for more only when its first chunk has come, since workers of NORFAB drop what comes before the job runs', async () => {
+  it('rule 9: is requested further only after its first chunk has come, since NORFAB workers drop what comes before the job runs', async () => {
     const stage = new Stage();
     const worker = sharing();
     let post: Asked | undefined;
@@ -207,7 +210,7 @@ describe('a file of a worker', () => {
     expect(broker.asked.filter(({ kind }) => kind === 'put')).toHaveLength(9);
   });
 
-  it('rule 9: other bytes than announced are refused', async () => {
+  it('rule 9: bytes that differ from the announced hash are refused', async () => {
     const stage = new Stage();
     await stage.broker(sharing(Buffer.alloc(1000)));
     const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
@@ -215,7 +218,7 @@ describe('a file of a worker', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('rule 9: that ends too early is not waited for', async () => {
+  it('rule 9: that ends too early is not awaited', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       const { task } = asked.body;
@@ -229,7 +232,7 @@ describe('a file of a worker', () => {
 });
 
 describe('a folder', () => {
-  it('is listed; NORFAB writes three slashes, which are two here', async () => {
+  it('is listed; NORFAB writes three slashes, we write two', async () => {
     const stage = new Stage();
     const broker = await stage.broker(files((task) => (task === 'walk' ? ['nf:///a/b', 'nf://c'] : ['b', 'c'])));
     const client = stage.client();

@@ -1,4 +1,4 @@
-/** A client in one-byte form at a broker that answers GET and DELETE once, for all workers together; and answers that are none. */
+/** A client in one-byte form at a broker that answers GET and DELETE once, for all workers together; and invalid answers. */
 import { describe, expect, it } from 'vitest';
 import { silence, Stage } from '../../test/nfp/stage.js';
 import type { Asked } from '../../test/nfp/stage.js';
@@ -12,7 +12,7 @@ const word = (worker: string, status: string, more: object = {}) => ({
   ...more,
 });
 
-/** Says these to GETs, one after the other, and DISPATCHED to POST. */
+/** Answers GETs with these, one after the other, and POST with DISPATCHED. */
 const joining = (workers: readonly string[], ...said: readonly [status: number, value: unknown][]) => {
   let turn = 0;
   return (asked: Asked): void => {
@@ -34,7 +34,7 @@ describe('a client in one-byte form', () => {
     });
   });
 
-  it('rule 3: knows a job that waits for input, and one that no worker knows, by the word', async () => {
+  it('rule 3: recognizes by the word a job that waits for input, and one that no worker knows', async () => {
     const stage = new Stage();
     const input = { input_request: { id: 'i1', question: 'go on?' } };
     const broker = await stage.broker(
@@ -50,7 +50,7 @@ describe('a client in one-byte form', () => {
     expect(client.stats()).toMatchObject({ reposts: 1 });
   });
 
-  it('rule 3: goes on asking when the broker says that a worker is away for now', async () => {
+  it('rule 3: keeps asking if the broker says that a worker is away for now', async () => {
     const stage = new Stage();
     const lost = word('w2', 'FAILED', { errors: ['the worker was lost'] });
     await stage.broker(
@@ -60,7 +60,7 @@ describe('a client in one-byte form', () => {
     expect(results).toMatchObject({ w1: { result: 1 }, w2: { result: 2 } });
   });
 
-  it('rule 6: gets and deletes by one answer, and knows which is about what', async () => {
+  it('rule 6: gets and deletes by one answer, and matches answers to calls', async () => {
     const stage = new Stage();
     const broker = await stage.broker(joining(['w1'], [200, { w1: result(1), w2: result(2) }]));
     const client = stage.client({ commandForm: 'byte' });
@@ -77,10 +77,10 @@ describe('a client in one-byte form', () => {
   });
 });
 
-describe('what is no answer', () => {
+describe('an invalid answer', () => {
   const unexpected = { code: 'UNEXPECTED_ANSWER', details: { status: 417 } };
 
-  it('rule 3: to a POST is 417 at once, and the text is told', async () => {
+  it('rule 3: to a POST is 417 at once, with its text', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.answer(200, Buffer.from('<html>')));
     const failing = stage.settle(stage.client().run('sample', 't'));
@@ -115,7 +115,7 @@ describe('what is no answer', () => {
     await expect(stage.settle(stage.client().showBroker())).rejects.toMatchObject(unexpected);
   });
 
-  it('rule 3: nothing at all is no such answer, but 408', async () => {
+  it('rule 3: no answer at all is not an invalid one, but 408', async () => {
     const stage = new Stage();
     await stage.broker(silence);
     await expect(stage.settle(stage.client({ timeoutMs: 2000 }).run('sample', 't'))).rejects.toMatchObject({

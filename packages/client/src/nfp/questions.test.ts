@@ -21,7 +21,7 @@ describe('the broker’s own services', () => {
   });
 
   it.each([{ mmiCommand: 'get' }, { dialect: 'legacy' }] as const)(
-    'rule 6: are called by GET where the broker knows no MMI: %o',
+    'rule 6: are called by GET if the broker does not know MMI: %o',
     async (options) => {
       const stage = new Stage();
       const broker = await stage.broker((asked) => asked.answer(200, null));
@@ -30,7 +30,7 @@ describe('the broker’s own services', () => {
     },
   );
 
-  it('show workers, clients and services, and a row without name is none', async () => {
+  it('list workers, clients and services, and skip a row without a name', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.answer(200, [{ name: asked.body['task'] === 'show_clients' ? '' : 'x' }]));
     const client = stage.client();
@@ -39,7 +39,7 @@ describe('the broker’s own services', () => {
     expect(await stage.settle(client.showServices())).toEqual([{ name: 'x' }]);
   });
 
-  it('a task that the broker does not know is answered with a text', async () => {
+  it('a task unknown to the broker is answered with text', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.answer(200, "Unsupported task 'show_clients'"));
     await expect(stage.settle(stage.client().showClients())).rejects.toMatchObject({ code: 'PROTOCOL_REMOTE' });
@@ -60,7 +60,7 @@ describe('the broker’s own services', () => {
     expect(client.stats().questions).toBe(0);
   });
 
-  it('rule 6: what shuts a broker down is not said to the next one', async () => {
+  it('rule 6: a shutdown command is not repeated to the next broker', async () => {
     const stage = new Stage();
     const first = await stage.broker(silence);
     const second = await stage.broker((asked) => asked.answer(200, 'x'), B);
@@ -75,8 +75,8 @@ describe('the broker’s own services', () => {
   });
 });
 
-describe('a job of anybody', () => {
-  it('rule 6: is asked about at all workers, and told by those that know it', async () => {
+describe('a job of any client', () => {
+  it('rule 6: is requested from all workers, and reported by those that know it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1', 'w2', 'w3');
@@ -90,7 +90,7 @@ describe('a job of anybody', () => {
     expect(broker.asked[0]!.call).toMatchObject({ command: 'get', service: 'all', target: 'all', uuid: 'u1' });
   });
 
-  it('rule 6: that nobody knows is REJECTED, and so is one of a service without workers', async () => {
+  it('rule 6: that no worker knows is REJECTED, and so is one of a service without workers', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -113,14 +113,14 @@ describe('a job of anybody', () => {
     expect(broker.heard).toEqual(['delete ["w1"]']);
   });
 
-  it('rule 5: NORFAB’s workers say nothing to DELETE, which is 408', async () => {
+  it('rule 5: NORFAB’s workers do not answer DELETE, which is 408', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.dispatch('w1'));
     const results = await stage.settle(stage.client().delete('u1', { timeoutMs: 500 }));
     expect(results['w1']).toMatchObject({ status: 408, failed: true });
   });
 
-  it('may be asked about while it is open here, and goes on', async () => {
+  it('may be queried while it is open here, and continues', async () => {
     const stage = new Stage();
     await stage.broker(doing('w1'));
     const client = stage.client();
@@ -131,7 +131,7 @@ describe('a job of anybody', () => {
   });
 });
 
-it('rule 5: what answers a DELETE is no answer to GET, and a result none to DELETE', async () => {
+it('rule 5: the answer to a DELETE does not answer GET, and a result does not answer DELETE', async () => {
   const stage = new Stage();
   await stage.broker((asked) => {
     asked.dispatch('w1');
@@ -144,7 +144,7 @@ it('rule 5: what answers a DELETE is no answer to GET, and a result none to DELE
 });
 
 describe('the workers’ own management', () => {
-  it('rule 6: is called by GET, so that a 202 says who is to answer', async () => {
+  it('rule 6: is called by GET, so that a 202 names the workers that will answer', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1', 'w2');

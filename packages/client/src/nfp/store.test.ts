@@ -23,7 +23,7 @@ function but(store: RecordStore, methods: Partial<RecordStore>): RecordStore {
   };
 }
 
-/** What a client leaves that has posted a job to w1 and w2, and was closed when it had the result of w1. */
+/** What a client leaves behind that has posted a job to w1 and w2, and was closed when it had the result of w1. */
 async function prepared(timeoutMs = 60_000): Promise<{ stage: Stage; store: RecordStore }> {
   const stage = new Stage();
   const store = memoryRecords();
@@ -40,8 +40,8 @@ async function prepared(timeoutMs = 60_000): Promise<{ stage: Stage; store: Reco
   return { stage, store };
 }
 
-describe('a job on record', () => {
-  it('rule 8: is on record before it is posted', async () => {
+describe('a recorded job', () => {
+  it('rule 8: is recorded before it is posted', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     const broker = await stage.broker();
@@ -57,7 +57,7 @@ describe('a job on record', () => {
     expect(broker.heard[0]).toBe('post all');
   });
 
-  it('rule 8: is not posted when the store does not keep it', async () => {
+  it('rule 8: is not posted if the store does not keep it', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const full = but(memoryRecords(), { commit: () => Promise.reject(new Error('disk full')) });
@@ -66,7 +66,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
-  it('rule 8: what two hundred workers say while one change of it is written is written together', async () => {
+  it('rule 8: answers of two hundred workers during one write are written together', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     const names = Array.from({ length: 200 }, (_, index) => `w${index}`);
@@ -87,7 +87,7 @@ describe('a job on record', () => {
     expect(commits).toBe(3);
   });
 
-  it('rule 8: the end of it is on record before the store is closed, and before the next one of its uuid', async () => {
+  it('rule 8: its end is recorded before the store is closed, and before the next one with its uuid', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     await stage.broker();
@@ -106,7 +106,7 @@ describe('a job on record', () => {
     await stage.settle(job.done());
     const again = client.post('sample', 't', { uuid: 'u1', args: [2] });
     await stage.advance(1);
-    // The first change of the first job is still being written: its end, and the second one, wait.
+    // The first change of the first job is still being written: its end, and the second job, wait.
     expect(waiting).toHaveLength(1);
     for (let turn = 0; turn < 3; turn++) {
       release();
@@ -125,7 +125,7 @@ describe('a job on record', () => {
     expect(record!.args).toEqual([2]);
   });
 
-  it('rule 8: is asked for by the next process, of the workers that have said nothing, and not posted again', async () => {
+  it('rule 8: is requested by the next process from the workers that have not answered, and not reposted', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker(doing('w1', 'w2'));
     const client = stage.client({ store });
@@ -136,7 +136,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(client))).toMatchObject([{ uuid: 'u1', state: 'COMPLETED', args: [7] }]);
   });
 
-  it('rule 8: is posted again, under its uuid, when all say that they do not know it', async () => {
+  it('rule 8: is reposted, under its uuid, if all say that they do not know it', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker((asked) => {
       if (broker.asked.length > 1) doing('w2')(asked);
@@ -153,7 +153,7 @@ describe('a job on record', () => {
     expect(broker.asked[1]!.body).toEqual({ task: 't', kwargs: {}, args: [7] });
   });
 
-  it('rule 8: has one result of each worker, whatever those say again whose result is on record', async () => {
+  it('rule 8: has one result of each worker, even if workers with a recorded result answer again', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker((asked) => {
       if (broker.asked.length > 1) doing('w1', 'w2')(asked);
@@ -174,7 +174,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(client))).toMatchObject([{ results: [{ worker: 'w1' }, { worker: 'w2' }] }]);
   });
 
-  it('rule 8: is asked for at all workers when it is not known who has it', async () => {
+  it('rule 8: is requested from all workers if it is not known which worker has it', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     const first = await stage.broker(silence);
@@ -192,7 +192,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual(['get all']);
   });
 
-  it('rule 8: is STALE after its deadline, and nobody is asked', async () => {
+  it('rule 8: is STALE after its deadline, and no worker is asked', async () => {
     const { stage, store } = await prepared(5000);
     const broker = await stage.broker();
     await stage.advance(10_000);
@@ -202,7 +202,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
-  it('rule 8: one of a later version keeps the client from starting, and stays', async () => {
+  it('rule 8: of a later version keeps the client from starting, and stays', async () => {
     const { stage, store } = await prepared();
     await store.open();
     const later = Buffer.from(JSON.stringify({ version: 2, uuid: 'u2' }));
@@ -216,7 +216,7 @@ describe('a job on record', () => {
     expect(await store.get('nfp/job/u2')).toEqual(later);
   });
 
-  it('rule 8: ended ones are kept for jobTtlMs', async () => {
+  it('rule 8: is kept for jobTtlMs after its end', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     await stage.broker();
@@ -231,7 +231,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(stage.client({ store, jobTtlMs })))).toEqual([]);
   });
 
-  it('rule 8: ended ones leave after jobTtlMs while the client runs, too, one after the other', async () => {
+  it('rule 8: leaves jobTtlMs after its end while the client runs, too, one after the other', async () => {
     const stage = new Stage();
     await stage.broker();
     const client = stage.client({ store: memoryRecords(), jobTtlMs: 100_000 });
@@ -245,7 +245,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(client))).toEqual([]);
   });
 
-  it('rule 8: ended ones leave 500 at a time, and what they leave behind is nothing', async () => {
+  it('rule 8: ended jobs leave 500 at a time, with nothing left behind', async () => {
     const stage = new Stage();
     await stage.broker();
     const store = memoryRecords();
@@ -259,14 +259,14 @@ describe('a job on record', () => {
     const client = stage.client({ store: watched, jobTtlMs: 100_000 });
     await stage.settle(Promise.all(Array.from({ length: 501 }, () => client.run('sample', 't'))));
     await stage.advance(110_000);
-    // Each is a record and its place in the order of ends.
+    // Each is a record and its position in the order of ends.
     expect(removed).toEqual([1000, 2]);
     await stage.settle(client.close());
     await store.open();
     for await (const [key] of store.entries()) expect.unreachable(key);
   });
 
-  it('rule 8: one whose uuid is used again stays until that has been over for jobTtlMs', async () => {
+  it('rule 8: whose uuid is used again stays until that job has been over for jobTtlMs', async () => {
     const stage = new Stage();
     await stage.broker();
     const client = stage.client({ store: memoryRecords(), jobTtlMs: 100_000 });
@@ -279,7 +279,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(client))).toEqual([]);
   });
 
-  it('rule 8: ended ones that a store does not remove are told, and tried again after a minute', async () => {
+  it('rule 8: an ended job that a store does not remove is reported, and retried after a minute', async () => {
     const stage = new Stage();
     await stage.broker();
     const store = memoryRecords();

@@ -1,4 +1,4 @@
-/** Listening to a broker's PUB over the network in memory: the publisher is played by the test. */
+/** Subscribing to a broker's PUB on the in-memory network: the test plays the publisher. */
 import { getEventListeners } from 'node:events';
 import { encodeNfpPublishedEvent } from '@proj/frames/nfp';
 import type { PublisherPort } from '@proj/transport';
@@ -45,7 +45,7 @@ describe('an NfpSubscriber', () => {
     [{}, ['a w1 u1 one 0', 'a w1 u12 two 0', 'a/b w1 u1 three 0', 'b w1 u1 four 0']],
     [{ service: 'a' }, ['a w1 u1 one 0', 'a w1 u12 two 0']],
     [{ service: 'a', uuid: 'u1' }, ['a w1 u1 one 0']],
-  ])('rule 22: hears what %j asks for, and what has the same beginning is not it', async (wanted, lines) => {
+  ])('rule 22: receives what %j requests, but not services with the same prefix', async (wanted, lines) => {
     const stage = new Stage();
     const publisher = await stage.publisher();
     await using subscriber = stage.subscriber();
@@ -63,7 +63,7 @@ describe('an NfpSubscriber', () => {
     await publisher.close();
   });
 
-  it('rule 22: drops the oldest when nobody reads, and says how many', async () => {
+  it('rule 22: drops the oldest if nobody reads, and says how many', async () => {
     const stage = new Stage();
     const publisher = await stage.publisher();
     await using subscriber = stage.subscriber();
@@ -78,7 +78,7 @@ describe('an NfpSubscriber', () => {
     await publisher.close();
   });
 
-  it('rule 22: counts what is no event, and goes on', async () => {
+  it('rule 22: counts invalid events, and continues', async () => {
     const stage = new Stage();
     const publisher = await stage.publisher();
     await using subscriber = stage.subscriber();
@@ -91,7 +91,7 @@ describe('an NfpSubscriber', () => {
     await publisher.close();
   });
 
-  it('ends by its signal, by leaving the loop, and by close, and listens to nothing then', async () => {
+  it('ends by its signal, by leaving the loop, and by close, and then listens to nothing', async () => {
     const stage = new Stage();
     const subscriber = stage.subscriber();
     const controller = new AbortController();

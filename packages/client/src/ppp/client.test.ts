@@ -9,7 +9,7 @@ import type { LazyPirateOptions, LazyPirateRequestOptions } from './options.js';
 import type { LazyPirateNote } from './engine/session.js';
 
 describe('request', () => {
-  it('rule 1: sends an empty frame and the body, as a REQ socket does', async () => {
+  it('rule 1: sends an empty frame and the body, like a REQ socket', async () => {
     const stage = new Stage();
     const queue = await stage.queue(echo);
     const reply = await stage.settle(stage.client().request(['a', '', new Uint8Array([0, 255])]));
@@ -24,13 +24,13 @@ describe('request', () => {
     ['bytes', new Uint8Array([104, 105]), 'hi'],
     ['a Buffer', Buffer.from('hi'), 'hi'],
     ['an empty frame', '', ''],
-  ])('takes %s for a body', async (_, body, expected) => {
+  ])('accepts %s as body', async (_, body, expected) => {
     const stage = new Stage();
     await stage.queue(echo);
     expect(text(await stage.settle(stage.client().request(body)))).toBe(expected);
   });
 
-  it('rule 2: many calls at once share a few sockets and get each its own reply', async () => {
+  it('rule 2: many calls at once share a few sockets, and each gets its own reply', async () => {
     const stage = new Stage();
     const held: (() => void)[] = [];
     await stage.queue((asked) => {
@@ -61,7 +61,7 @@ describe('request', () => {
     ['without content', [''], 'reply-malformed'],
     ['with address hops', ['hop', '', 'wrong'], 'reply-address'],
     ['of too many frames', ['', ...Array<string>(20).fill('wrong')], 'too-many-frames'],
-  ])('rule 4: a reply %s is dropped and the call waits on', async (_, frames, reason) => {
+  ])('rule 4: a reply %s is dropped, and the call keeps waiting', async (_, frames, reason) => {
     const stage = new Stage();
     await stage.queue((asked) => {
       asked.raw(frames);
@@ -74,7 +74,7 @@ describe('request', () => {
 });
 
 describe('matches', () => {
-  it('rule 6: lets pass what is known by its content, as the sequence number of the Guide’s client', async () => {
+  it('rule 6: accepts a reply that is recognized by its content, like the sequence number of the Guide’s client', async () => {
     const stage = new Stage();
     await stage.queue((asked) => {
       asked.reply('41');
@@ -99,7 +99,7 @@ describe('matches', () => {
     await expect(stage.settle(call)).rejects.toMatchObject({ code: 'TIMEOUT', details: { tries: 2 } });
   });
 
-  it('rule 6: a predicate that throws ends the call with that, and hurts no other', async () => {
+  it('rule 6: a predicate that throws ends only its own call', async () => {
     const stage = new Stage();
     await stage.queue(echo);
     const client = stage.client();
@@ -116,7 +116,7 @@ describe('matches', () => {
 });
 
 describe('a queue that does not answer', () => {
-  it('rule 3: TIMEOUT names endpoints, sends and total time, and each send had a socket of its own', async () => {
+  it('rule 3: TIMEOUT names endpoints, sends and total time, and each send had its own socket', async () => {
     const stage = new Stage();
     const queue = await stage.queue(silence);
     const client = stage.client({ timeoutMs: 1000, tries: 3 });
@@ -151,7 +151,7 @@ describe('a queue that does not answer', () => {
     expect(queue.asked).toHaveLength(sends);
   });
 
-  it('rule 3: gives the answer to a later send', async () => {
+  it('rule 3: returns the answer to a later send', async () => {
     const stage = new Stage();
     let asks = 0;
     await stage.queue((asked) => ++asks > 1 && asked.reply(`answer ${asks}`));
@@ -169,7 +169,7 @@ describe('a queue that does not answer', () => {
     expect(queue.asked).toHaveLength(2);
   });
 
-  it('rule 3: one that crashed is asked again when it is back', async () => {
+  it('rule 3: a crashed queue is asked again when it is back', async () => {
     const stage = new Stage();
     const process = stage.network.transport('queue');
     const first = await ScriptedQueue.start(process, A, silence);
@@ -208,7 +208,7 @@ describe('abort', () => {
   });
 });
 
-it('rule 8: what was given up unsent, by abort or by silence, does not linger until a queue is there', async () => {
+it('rule 8: a request that was given up unsent, by abort or by silence, is not kept for a later queue', async () => {
   const stage = new Stage();
   const client = stage.client({ tries: 1, timeoutMs: 100 });
   const abort = new AbortController();
@@ -243,7 +243,7 @@ describe('life', () => {
     expect(stage.network.clock.nextDeadline).toBe(Infinity);
   });
 
-  it('tells of resends and of what was dropped', async () => {
+  it('reports resends and dropped messages', async () => {
     const stage = new Stage();
     const queue = await stage.queue((asked) => {
       asked.raw(['garbage']);
@@ -294,7 +294,7 @@ describe('typed request', () => {
     });
   });
 
-  it('takes a reply that the schema refuses for a fault of the worker', async () => {
+  it('treats a reply that the schema refuses as a fault of the worker', async () => {
     const stage = new Stage();
     await stage.queue(echo);
     await expect(stage.settle(stage.client().request(sum, { terms: [] }))).rejects.toMatchObject({
@@ -303,7 +303,7 @@ describe('typed request', () => {
   });
 });
 
-describe('what cannot be asked of a Lazy Pirate', () => {
+describe('invalid calls of a Lazy Pirate', () => {
   it.each<[string, LazyPirateOptions, string]>([
     ['an option of another protocol', { version: '0.2' } as LazyPirateOptions, 'version'],
     ['no endpoint', { endpoints: [] }, 'endpoints'],
@@ -333,7 +333,7 @@ describe('what cannot be asked of a Lazy Pirate', () => {
     ['nothing', undefined as never],
     ['more frames than the limit', Array.from({ length: 10 }, () => 'x')],
     ['more bytes than the limit', Buffer.alloc(2049)],
-  ])('a body of %s: PROTOCOL_LOCAL, and nothing leaves', async (_, body) => {
+  ])('a body of %s: PROTOCOL_LOCAL, and nothing is sent', async (_, body) => {
     const client = new Stage().client({ maxMessageFrames: 10, maxMessageBytes: 2048 });
     await expect(client.request(body)).rejects.toMatchObject({ code: 'PROTOCOL_LOCAL' });
     expect(client.stats().calls).toBe(0);

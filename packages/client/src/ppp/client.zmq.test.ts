@@ -26,7 +26,7 @@ function client(options: LazyPirateOptions): LazyPirateClient {
 }
 
 describe('LazyPirateClient over real sockets', () => {
-  it('rule 1: multi-frame, empty and binary bodies come back as they went', async () => {
+  it('rule 1: multi-frame, empty and binary bodies come back unchanged', async () => {
     const { endpoint } = await queue(echo);
     const body = [Buffer.alloc(0), Buffer.from('text'), Buffer.from([0, 1, 255]), Buffer.alloc(1 << 20, 7)];
     const reply = await client({ endpoints: [endpoint] }).request(body);
@@ -34,7 +34,7 @@ describe('LazyPirateClient over real sockets', () => {
     expect(Buffer.concat(reply).equals(Buffer.concat(body))).toBe(true);
   });
 
-  it('rule 2: of 2000 calls at once each gets its own reply', async () => {
+  it('rule 2: each of 2000 calls at once gets its own reply', async () => {
     const { endpoint } = await queue(echo);
     const own = client({ endpoints: [endpoint] });
     const bodies = Array.from({ length: 2000 }, (_, i) => `body ${i}`);
@@ -43,7 +43,7 @@ describe('LazyPirateClient over real sockets', () => {
     expect(own.stats()).toMatchObject({ lanes: 8, sends: 2000, finals: 2000 });
   });
 
-  it('rule 5: a queue that is not there is passed over', async () => {
+  it('rule 5: a missing queue is skipped', async () => {
     const { endpoint } = await queue(echo);
     const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 500, tries: 100 });
     expect(text(await own.request('x'))).toBe('x');

@@ -36,7 +36,7 @@ describe('receive', () => {
     expect(queue.lines).toEqual(['+key']);
   });
 
-  it('rule 24: the first verdict counts, and only before it can a lease be extended', async () => {
+  it('rule 24: the first verdict counts, and a lease can be extended only before it', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const received = stage.consumer().receive();
@@ -66,7 +66,7 @@ describe('receive', () => {
     expect(new Set(messages.map((message) => message!.server)).size).toBe(2);
   });
 
-  it('rule 24: goes on when its queue comes back', async () => {
+  it('rule 24: continues when its queue comes back', async () => {
     const stage = new Stage();
     const first = await stage.sender();
     const consumer = stage.consumer();
@@ -100,7 +100,7 @@ describe('receive', () => {
     expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
   });
 
-  it('rule 24: no more than prefetch and one are taken while nothing is settled', async () => {
+  it('rule 24: at most prefetch plus one are taken while nothing is settled', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer({ prefetch: 2 });
@@ -111,7 +111,7 @@ describe('receive', () => {
     const { waiting, unsettled } = consumer.stats();
     expect(unsettled).toBe(1);
     expect(waiting).toBeLessThanOrEqual(2);
-    // The rest is with the queue, but for what the connection's own marks of 1 hold.
+    // The rest stays in the queue, except for what the connection's own marks of 1 hold.
     expect(queue.waiting).toBeGreaterThan(10);
     message.ack();
     for (let i = 1; i < 20; i++) {
@@ -125,7 +125,7 @@ describe('receive', () => {
 });
 
 describe('the iterator', () => {
-  it('brings messages as they come and ends with the consumer', async () => {
+  it('yields messages as they come and ends with the consumer', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer();
@@ -176,27 +176,30 @@ describe('run', () => {
   it.each([
     ['nack', ['-bad', '+good']],
     ['leave', ['+good']],
-  ] as const)('rule 24: onError %s: what the handler rejects for is told and settled so', async (onError, lines) => {
-    const stage = new Stage();
-    const queue = await stage.sender();
-    const consumer = stage.consumer();
-    const errors: unknown[] = [];
-    consumer.on('error', ({ error, message }) => errors.push([error, message?.key]));
-    const run = consumer.run(
-      (message) => {
-        if (message.key === 'bad') throw new Error('cannot');
-      },
-      { onError },
-    );
-    queue.deliver('bad', 'x');
-    queue.deliver('good', 'x');
-    await stage.settle(queue.heard(lines.length));
-    expect(queue.lines).toEqual(lines);
-    expect(errors).toEqual([[new Error('cannot'), 'bad']]);
-    await stage.settle(Promise.all([consumer.drain(), run]));
-  });
+  ] as const)(
+    'rule 24: onError %s: rejections of the handler are reported and settled that way',
+    async (onError, lines) => {
+      const stage = new Stage();
+      const queue = await stage.sender();
+      const consumer = stage.consumer();
+      const errors: unknown[] = [];
+      consumer.on('error', ({ error, message }) => errors.push([error, message?.key]));
+      const run = consumer.run(
+        (message) => {
+          if (message.key === 'bad') throw new Error('cannot');
+        },
+        { onError },
+      );
+      queue.deliver('bad', 'x');
+      queue.deliver('good', 'x');
+      await stage.settle(queue.heard(lines.length));
+      expect(queue.lines).toEqual(lines);
+      expect(errors).toEqual([[new Error('cannot'), 'bad']]);
+      await stage.settle(Promise.all([consumer.drain(), run]));
+    },
+  );
 
-  it('keeps to what the handler itself has decided', async () => {
+  it('keeps what the handler itself has decided', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer();
@@ -237,7 +240,7 @@ describe('run', () => {
 });
 
 describe('drain and close', () => {
-  it('drain gives back what waits, waits for what is out, and closes', async () => {
+  it('drain returns what waits, waits for handed-out messages, and closes', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer({ prefetch: 3 });
@@ -271,7 +274,7 @@ describe('drain and close', () => {
     expect(stage.transport.armedTimers).toBe(0);
   });
 
-  it('close ends readers and tells handlers; later verdicts do nothing', async () => {
+  it('close ends readers and aborts handlers; later verdicts do nothing', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer();
@@ -303,7 +306,7 @@ describe('drain and close', () => {
   });
 });
 
-describe('what cannot be', () => {
+describe('invalid use', () => {
   it.each<[PzqConsumerOptions, string]>([
     [{ prefetch: 0 }, 'PzqConsumer: option prefetch = 0'],
     [{ endpoints: ['x'] }, 'PzqConsumer: option endpoints.0 = "x"'],
@@ -321,7 +324,7 @@ describe('what cannot be', () => {
     expect(stage.transport.openPorts).toBe(0);
   });
 
-  it('rule 24: clocks that disagree are told as an error, once', async () => {
+  it('rule 24: clocks that disagree are reported as an error, once', async () => {
     const stage = new Stage();
     const queue = await stage.sender();
     const consumer = stage.consumer();

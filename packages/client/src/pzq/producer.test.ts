@@ -10,7 +10,7 @@ import type { PzqProducerNote } from './engine/producer-events.js';
 const ignore = (): void => {};
 
 describe('send', () => {
-  it('rule 23: resolves when the queue says 1, body frames untouched', async () => {
+  it('rule 23: resolves when the queue answers 1, body frames unchanged', async () => {
     const stage = new Stage();
     const queue = await stage.receiver();
     await stage.settle(stage.producer().send(['a', '', new Uint8Array([0, 255]), 'ü']));
@@ -18,7 +18,7 @@ describe('send', () => {
     expect(queue.produced[0]!.message.headers).toEqual([]);
   });
 
-  it('rule 23: gives each message an id of its own, a UUID', async () => {
+  it('rule 23: gives each message its own id, a UUID', async () => {
     const stage = new Stage();
     const queue = await stage.receiver();
     const producer = stage.producer();
@@ -28,7 +28,7 @@ describe('send', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('takes an id of the caller’s, for queues that remember ids', async () => {
+  it('accepts the caller’s id, for queues that remember ids', async () => {
     const stage = new Stage();
     const queue = await stage.receiver();
     const producer = stage.producer();
@@ -37,7 +37,7 @@ describe('send', () => {
     expect(queue.produced.map(({ id }) => id)).toEqual(['order-17', '\0\x01']);
   });
 
-  it('refuses an id that is under way', async () => {
+  it('refuses an id that is in use', async () => {
     const stage = new Stage();
     await stage.receiver(silence);
     const producer = stage.producer();
@@ -48,7 +48,7 @@ describe('send', () => {
     });
   });
 
-  it('asks for delay and time to live in headers', async () => {
+  it('requests delay and time to live in headers', async () => {
     const stage = new Stage();
     const queue = await stage.receiver();
     await stage.settle(stage.producer().send('x', { delayMs: 1500, ttlMs: 0 }));
@@ -82,7 +82,7 @@ describe('send', () => {
     expect(producer.stats()).toMatchObject({ sends: 2000, stored: 2000, unacknowledged: 0, waiting: 0 });
   });
 
-  it('rule 23: resends under the same id when no answer comes', async () => {
+  it('rule 23: resends under the same id if no answer comes', async () => {
     const stage = new Stage();
     const queue = await stage.receiver(silence);
     const producer = stage.producer({ ackTimeoutMs: 1000 });
@@ -98,7 +98,7 @@ describe('send', () => {
     expect(notes).toEqual([{ code: 'messages-resent', cause: 'silence', endpoint: A, messages: 1 }]);
   });
 
-  it('rule 23: resends under the same ids, in order, to a queue that was restarted', async () => {
+  it('rule 23: resends under the same ids, in order, to a restarted queue', async () => {
     const stage = new Stage();
     const first = await stage.receiver(silence);
     const producer = stage.producer();
@@ -111,7 +111,7 @@ describe('send', () => {
     expect(second.produced.map(({ id }) => id)).toEqual(first.produced.map(({ id }) => id));
   });
 
-  it('goes to the next endpoint when the first one is not there', async () => {
+  it('goes to the next endpoint if the first one is down', async () => {
     const stage = new Stage();
     const queue = await stage.receiver(undefined, B);
     const producer = stage.producer({ endpoints: [A, B], ackTimeoutMs: 100 });
@@ -206,7 +206,7 @@ describe('flush, drain and close', () => {
     expect(outcomes).toEqual(['z', 'y', 'x', 'flushed']);
   });
 
-  it('flush resolves at once when nothing is under way, and after refusals', async () => {
+  it('flush resolves at once if nothing is in flight, and after refusals', async () => {
     const stage = new Stage();
     await stage.receiver((produced) => produced.refused('no'));
     const producer = stage.producer();
@@ -216,7 +216,7 @@ describe('flush, drain and close', () => {
     expect(producer.stats().failures.REJECTED).toBe(1);
   });
 
-  it('drain waits for outcomes, takes nothing new and closes', async () => {
+  it('drain waits for outcomes, accepts nothing new and closes', async () => {
     const stage = new Stage();
     const held: (() => void)[] = [];
     const queue = await stage.receiver((produced) => held.push(() => produced.stored()));
@@ -241,7 +241,7 @@ describe('flush, drain and close', () => {
     expect(stage.network.clock.now()).toBe(2000);
   });
 
-  it('close rejects what is under way, leaves nothing open, and may be repeated', async () => {
+  it('close rejects what is in flight, leaves nothing open, and may be repeated', async () => {
     const stage = new Stage();
     const queue = await stage.receiver(silence);
     const producer = stage.producer({ window: 1 });
@@ -255,7 +255,7 @@ describe('flush, drain and close', () => {
     expect(stage.transport.armedTimers).toBe(0);
   });
 
-  it('a close while the transport loads rejects what came early', async () => {
+  it('a close while the transport loads rejects early sends', async () => {
     const stage = new Stage();
     const producer = stage.producer();
     const sent = producer.send('x');
@@ -266,7 +266,7 @@ describe('flush, drain and close', () => {
   });
 });
 
-describe('what cannot be', () => {
+describe('invalid use', () => {
   it.each<[PzqProducerOptions, string]>([
     [{ window: 0 }, 'PzqProducer: option window = 0'],
     [{ endpoints: [] }, 'PzqProducer: option endpoints = an array'],

@@ -17,7 +17,7 @@ function keep<One extends { close(): Promise<void> }>(one: One): One {
   return one;
 }
 
-/** Sockets in one process need no port, so nobody can take it. */
+/** Sockets in one process need no port, so no other process can take it. */
 let names = 0;
 const endpointOf = (what: string): string => `ipc:///tmp/proj-pzq-${process.pid}-${++names}-${what}`;
 
@@ -27,7 +27,7 @@ const sender = async (endpoint = endpointOf('send')) => keep(await ScriptedSende
 const producer = (options: PzqProducerOptions) => keep(new PzqProducer(options));
 const consumer = (options: PzqConsumerOptions) => keep(new PzqConsumer(options));
 
-/** Real processes and a busy machine: far more than anything here takes. */
+/** For real processes and a busy machine: far more than anything here takes. */
 const PATIENCE = 60_000;
 
 describe('over real sockets', () => {
@@ -47,7 +47,7 @@ describe('over real sockets', () => {
   );
 
   it(
-    'rule 23: what a queue took down with it is sent again to its successor, same ids, same order',
+    'rule 23: messages that a queue lost are resent to its successor, same ids, same order',
     async () => {
       const first = await receiver(silence);
       const own = producer({ endpoints: [first.endpoint], ackTimeoutMs: 500 });
@@ -56,7 +56,7 @@ describe('over real sockets', () => {
       await first.close();
       const second = await receiver(storing, first.endpoint);
       await sent;
-      // On a busy machine either queue may be sent some more than once.
+      // On a busy machine either queue may get some more than once.
       const [lost, stored] = [first, second].map(({ produced }) => [...new Set(produced.map(({ id }) => id))]);
       expect(lost).toHaveLength(50);
       expect(stored).toEqual(lost);
@@ -83,12 +83,12 @@ describe('over real sockets', () => {
   );
 
   it(
-    'rule 24: a consumer that holds prefetch leaves the rest to another one',
+    'rule 24: a consumer with a full prefetch leaves the rest to another one',
     async () => {
       const queue = await sender();
       const slow = consumer({ endpoints: [queue.endpoint], prefetch: 1 });
       const held = slow.receive();
-      // Larger than what the kernel's buffers take in all.
+      // Larger than the kernel's buffers in all.
       const body = 'x'.repeat(200_000);
       for (let i = 0; i < 200; i++) queue.deliver(`${i}`, body, { timeoutMs: PATIENCE });
       const message = await held;

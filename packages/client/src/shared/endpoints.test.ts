@@ -14,21 +14,21 @@ describe('Endpoints', () => {
     expect(endpoints.first).toBe(2);
   });
 
-  it('moves on from an endpoint that has answered nobody since the request was sent', () => {
+  it('moves on from an endpoint that has answered no call since the request was sent', () => {
     const endpoints = new Endpoints(['a', 'b']);
     endpoints.answered(0, 10);
     endpoints.silent(0, 20);
     expect(endpoints.first).toBe(1);
   });
 
-  it('stays with an endpoint that answered somebody else meanwhile', () => {
+  it('stays with an endpoint that answered another call meanwhile', () => {
     const endpoints = new Endpoints(['a', 'b']);
     endpoints.answered(0, 30);
     endpoints.silent(0, 20);
     expect(endpoints.first).toBe(0);
   });
 
-  it('does not care about the silence of an endpoint that is not first', () => {
+  it('ignores the silence of an endpoint that is not first', () => {
     const endpoints = new Endpoints(['a', 'b', 'c']);
     endpoints.silent(1, 20);
     expect(endpoints.first).toBe(0);

@@ -9,7 +9,7 @@ afterEach(() => {
 /** A model with one dead letter, which died at this moment. */
 const modelAt = (at: number) => ({ deadLetters: { letter: { at } } }) as unknown as Model;
 
-it('a message that was requeued and dies again can be looked at', async () => {
+it('a message that was requeued and dies again can be viewed', async () => {
   const answered = Promise.resolve({ status: 200, ok: true, json: () => Promise.resolve({ ok: true, count: 1 }) });
   let events!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({

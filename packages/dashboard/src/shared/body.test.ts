@@ -1,4 +1,4 @@
-/** Bodies for the eye. */
+/** Bodies as text or hex. */
 import { describe, expect, it } from 'vitest';
 import { viewBody } from './body.js';
 
@@ -18,7 +18,7 @@ describe('viewBody', () => {
     expect(viewBody(new Uint8Array(17)).text.split('\n')[1]).toMatch(/^000010 {2}00 /);
   });
 
-  it('shows 16 KiB, though a character is cut there', () => {
+  it('shows 16 KiB, even if that cuts a character', () => {
     const { kind, text, hidden } = viewBody(bytes(`${'a'.repeat(16 * 1024 - 1)}ü`));
     expect([kind, text.length, hidden]).toEqual(['text', 16 * 1024 - 1, 1]);
   });

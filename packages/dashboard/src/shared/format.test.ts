@@ -42,13 +42,13 @@ describe('format', () => {
 
   it('counts with commas', () => expect(count(12_345)).toBe('12,345'));
 
-  it('says how long ago and until when, by the clock of the server', () => {
+  it("says how long ago and until when, by the server's clock", () => {
     expect([ago(5000, 5400), ago(5000, 12_000), ago(0, 600_000)]).toEqual(['now', '7 s ago', '10 min ago']);
     expect([until(5000, 5400), until(12_000, 5000)]).toEqual(['now', 'in 7 s']);
     expect(wholeSeconds(-20)).toBe('0 s');
   });
 
-  it('writes shares and names for readers', () => {
+  it('writes shares and names readably', () => {
     expect([percent(0), percent(0.0123), percent(0.42)]).toEqual(['0 %', '1.2 %', '42 %']);
     expect([words('worker-lost'), words('framesRead')]).toEqual(['worker lost', 'frames read']);
   });

@@ -21,7 +21,8 @@ describe('routes', () => {
 
   it.each(['', '#', '#/'])('%j is the overview', (hash) => expect(parseHash(hash).path).toEqual([]));
 
-  it('keeps what cannot be decoded', () => expect(parseHash('#/workers/%E0%A4').path).toEqual(['workers', '%E0%A4']));
+  it('keeps text that cannot be decoded', () =>
+    expect(parseHash('#/workers/%E0%A4').path).toEqual(['workers', '%E0%A4']));
 
   it('reads the links of faults, which have slashes in names', () => {
     expect(keyOf(parseHash('#/services/mdp/a/b').path.slice(1))).toBe('mdp/a/b');

@@ -1,11 +1,11 @@
-/** Search, sort, and the rows in sight. */
+/** Search, sort, and the visible rows. */
 import { describe, expect, it } from 'vitest';
 import { formatSort, nextSort, parseSort, rowsInSight, searchRows, sortRows } from './rows.js';
 
 const FALLBACK = { column: 'name', descending: false };
 
 describe('rows', () => {
-  it('finds rows that have every word, whatever the case', () => {
+  it('finds rows that contain every word, in upper or lower case', () => {
     const rows = ['mdp billing', 'mdp Mail', 'pzq mail'];
     expect(searchRows(rows, ' MAIL  mdp', String)).toEqual(['mdp Mail']);
     expect(searchRows(rows, '  ', String)).toBe(rows);
@@ -28,14 +28,14 @@ describe('rows', () => {
     expect(keys(true)).toEqual(['b', 'a', 'c']);
   });
 
-  it('reads the sort of a link; unknown columns are the fallback', () => {
+  it('reads the sort order of a link; unknown columns fall back to the default', () => {
     expect(parseSort('-rate', ['rate'], FALLBACK)).toEqual({ column: 'rate', descending: true });
     expect(parseSort('size', ['rate'], FALLBACK)).toBe(FALLBACK);
     expect(parseSort(undefined, ['rate'], FALLBACK)).toBe(FALLBACK);
     expect(formatSort({ column: 'rate', descending: true })).toBe('-rate');
   });
 
-  it('turns the column that is clicked twice', () => {
+  it('reverses the order of a column that is clicked twice', () => {
     expect(nextSort(FALLBACK, 'name', false)).toEqual({ column: 'name', descending: true });
     expect(nextSort(FALLBACK, 'rate', true)).toEqual({ column: 'rate', descending: true });
   });
@@ -45,9 +45,9 @@ describe('rows', () => {
     [1000, { first: 88, end: 122 }],
     [99_999, { first: 987, end: 1000 }],
     [-50, { first: 0, end: 22 }],
-  ])('scrolled to %d, it has the rows %j of 1000', (scrollTop, span) => {
+  ])('scrolled to %d, it shows the rows %j of 1000', (scrollTop, span) => {
     expect(rowsInSight(1000, scrollTop, 100, 10)).toEqual(span);
   });
 
-  it('has no rows of an empty table', () => expect(rowsInSight(0, 0, 100, 10)).toEqual({ first: 0, end: 0 }));
+  it('shows no rows of an empty table', () => expect(rowsInSight(0, 0, 100, 10)).toEqual({ first: 0, end: 0 }));
 });

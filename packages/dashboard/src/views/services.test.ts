@@ -8,7 +8,7 @@ const ROW: ServiceRow = {
   ...{ oldestWaitingMs: 0, running: 0, workers: 0, wait: NONE, work: NONE },
 };
 
-it('offers for dead letters no pause and no purge, which a queue refuses', () => {
+it('offers no pause and no purge for dead letters, which a queue refuses', () => {
   const offered = (row: ServiceRow) => JSON.stringify(ServiceActions({ row })).match(/(?<="action":")[a-z-]+/g);
   expect(offered(ROW)).toEqual(['pause', 'drain-service', 'purge']);
   expect(offered({ ...ROW, isDead: true })).toEqual(['drain-service']);

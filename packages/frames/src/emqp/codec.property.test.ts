@@ -33,7 +33,7 @@ const DECODERS: readonly Decoder[] = [
   decodeEmqpAtSubscriber,
 ];
 
-/** The protocol's own words and some that miss by little. */
+/** The protocol's own words and some near misses. */
 const COMMANDS = framesOf(
   ...['INFORM', 'ACK', 'READY', 'HEARTBEAT', 'REQUEST', 'REPLY', 'SCHEDULE', 'UNSCHEDULE', 'PUBLISH', 'DISCONNECT'],
   ...['KBYE', 'KBAI', 'STATUS', 'HELLO', 'request', 'inform', 'Request', ''],
@@ -65,7 +65,7 @@ test.each(ANY_FRAMES)('%s are a value to every decoder', (_, frames, runs) => {
       for (const decode of DECODERS) {
         const decoded = decode(message);
         if (decoded.kind === 'malformed') continue;
-        // What is accepted has one canonical spelling, which means the same.
+        // Each accepted message has one canonical spelling, which means the same.
         assert.deepEqual(decode(encodeEmqp(decoded)), decoded);
       }
     }),

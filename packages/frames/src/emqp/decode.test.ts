@@ -1,4 +1,4 @@
-/** The table "Bad input" of docs/protocols/emqp.md and the shape of every accepted message. */
+/** The table "Bad input" of docs/protocols/emqp.md and the form of every accepted message. */
 import { framesOf } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import {
@@ -21,7 +21,7 @@ const NOT_UTF8 = Uint8Array.of(0xc3, 0x28);
 const LONG = 'n'.repeat(256);
 const frame = (text: string) => framesOf(text)[0]!;
 
-/** What no role takes. */
+/** What no role accepts. */
 const OPENINGS: Row[] = [
   ['no frame', [], 'too-few-frames'],
   ['one frame', [''], 'too-few-frames'],
@@ -129,7 +129,7 @@ describe('decodeEmqpAtBroker', () => {
     ['as comma separated arrays in single quotes', "[10, 'a'], [20, 'b']"],
     ['in single quotes', "[[10, 'a'], [20, 'b']]"],
     ['with weights that are numeric texts', '[["10", "a"], ["2e1", "b"]]'],
-  ])('takes queues %s', (_, text) => {
+  ])('accepts queues %s', (_, text) => {
     expect(decodeEmqpAtBroker(framesOf(...inform(text)))).toStrictEqual({
       kind: 'inform-worker',
       id: 'm',
@@ -148,7 +148,7 @@ describe('decodeEmqpAtBroker', () => {
     ['[[-0, "a"]]', 0, 'a'],
     ['[[10, "\\ud83d\\ude00"]]', 10, '😀'],
     ['[[10, "__proto__"]]', 10, '__proto__'],
-  ])('takes one queue as %s', (text, weight, name) => {
+  ])('accepts one queue as %s', (text, weight, name) => {
     expect(decodeEmqpAtBroker(framesOf(...inform(text)))).toStrictEqual({
       kind: 'inform-worker',
       id: 'm',
@@ -156,13 +156,13 @@ describe('decodeEmqpAtBroker', () => {
     });
   });
 
-  test('takes 1000 queues, in 64 KiB, and names of 255 bytes', () => {
+  test('accepts 1000 queues, in 64 KiB, and names of 255 bytes', () => {
     const queues = Array.from({ length: 1000 }, (_, i) => [i, `${i}`.padStart(i === 0 ? 255 : 50, 'q')]);
     const decoded = decodeEmqpAtBroker(framesOf(...inform(JSON.stringify(queues))));
     expect(decoded.kind === 'inform-worker' && decoded.queues?.length).toBe(1000);
   });
 
-  test('tells no queues from the default ones', () => {
+  test('reads no queues as the default ones', () => {
     expect(decodeEmqpAtBroker(framesOf(...inform('[]')))).toStrictEqual({ kind: 'inform-worker', id: 'm', queues: [] });
     expect(decodeEmqpAtBroker(framesOf(...inform('')))).toStrictEqual({
       kind: 'inform-worker',
@@ -178,7 +178,7 @@ describe('decodeEmqpAtBroker', () => {
     });
   });
 
-  test.each(['eMQP/1.0', 'eMQP/1.1', 'eMQP/1.', 'eMQP/1.0-beta'])('takes version %s', (version) => {
+  test.each(['eMQP/1.0', 'eMQP/1.1', 'eMQP/1.', 'eMQP/1.0-beta'])('accepts version %s', (version) => {
     expect(decodeEmqpAtBroker(framesOf('', version, 'READY', 'm'))).toStrictEqual({ kind: 'ready', id: 'm' });
   });
 
@@ -194,7 +194,7 @@ describe('decodeEmqpAtBroker', () => {
     ['schedule', ['SCHEDULE', 'm', 'q', '', '2', 'body', '']],
     ['unschedule', ['UNSCHEDULE', 'm', 'q', '', '2', 'body', '']],
     ['publish', ['PUBLISH', 'm', 'topic', 'body']],
-  ])('takes %s in lower case too: %j', (kind, [word = '', ...rest]) => {
+  ])('accepts %s in lower case too: %j', (kind, [word = '', ...rest]) => {
     expect(decodeEmqpAtBroker(framesOf('', V, word, ...rest))).toMatchObject({ kind });
     expect(decodeEmqpAtBroker(framesOf('', V, word.toLowerCase(), ...rest))).toMatchObject({ kind });
   });
@@ -205,22 +205,22 @@ describe('decodeEmqpAtBroker', () => {
     ['KBYE', ['KBYE', 'm', '', '']],
     ['HEARTBEAT', ['HEARTBEAT', 'm', 'x', 'y']],
     ['INFORM', ['INFORM', 'm', '', 'worker', '']],
-  ])('ignores more frames behind %s', (_, parts) => {
+  ])('ignores extra frames after %s', (_, parts) => {
     expect(decodeEmqpAtBroker(framesOf('', V, ...parts)).kind).not.toBe('malformed');
   });
 
-  test('takes a HEARTBEAT with any time or none, and keeps only what could be one', () => {
+  test('accepts a HEARTBEAT with any time or none, and keeps only a valid one', () => {
     expect(decodeEmqpAtBroker(framesOf('', V, 'HEARTBEAT', 'm'))).toMatchObject({ time: '' });
     expect(decodeEmqpAtBroker(framesOf('', V, 'HEARTBEAT', 'm', '\ufffd'))).toMatchObject({ time: 'ï¿½' });
     expect(decodeEmqpAtBroker(framesOf('', V, 'HEARTBEAT', 'm', new Uint8Array(65)))).toMatchObject({ time: '' });
   });
 
-  test('takes message ids of any bytes', () => {
+  test('accepts message ids of any bytes', () => {
     const id = Uint8Array.of(0, 0xff, 0x80);
     expect(decodeEmqpAtBroker(framesOf('', V, 'READY', id))).toStrictEqual({ kind: 'ready', id: '\0\xff\x80' });
   });
 
-  test('takes a REPLY of five frames as a result that does not say of what', () => {
+  test('accepts a REPLY of five frames as a result without a job id', () => {
     expect(decodeEmqpAtBroker(framesOf('', V, 'REPLY', 'm', '{"value": 5}'))).toStrictEqual({
       kind: 'result',
       id: 'm',
@@ -234,7 +234,7 @@ describe('decodeEmqpAtBroker', () => {
     ['guarantee,interval:30,nohaste', 'guarantee,nohaste'],
     [' guarantee , interval: 30 ', 'guarantee'],
     ['{"interval": 30, "guarantee": true}', 'guarantee'],
-  ])('takes SCHEDULE of seven frames with headers %j', (headers, left) => {
+  ])('accepts SCHEDULE of seven frames with headers %j', (headers, left) => {
     expect(decodeEmqpAtBroker(framesOf('', V, 'SCHEDULE', 'm', 'q', headers, 'body'))).toStrictEqual({
       kind: 'schedule',
       id: 'm',
@@ -246,7 +246,7 @@ describe('decodeEmqpAtBroker', () => {
     });
   });
 
-  test('takes UNSCHEDULE of seven frames, with an interval or without, and for any queue', () => {
+  test('accepts UNSCHEDULE of seven frames, with or without an interval, and for any queue', () => {
     for (const headers of ['guarantee', 'guarantee,interval:30', 'interval:x,guarantee']) {
       expect(decodeEmqpAtBroker(framesOf('', V, 'UNSCHEDULE', 'm', '', headers, 'body'))).toStrictEqual({
         kind: 'unschedule',
@@ -266,7 +266,7 @@ describe('decodeEmqpAtBroker', () => {
     expect(decoded).toMatchObject({ kind: 'schedule', headers: odd, interval: '\xff\0', cron: '\xff\0' });
   });
 
-  test('takes PUBLISH with headers too, and ignores them', () => {
+  test('accepts PUBLISH with headers, too, and ignores them', () => {
     expect(decodeEmqpAtBroker(framesOf('', V, 'PUBLISH', 'm', 'topic', 'headers', 'body'))).toStrictEqual({
       kind: 'publish',
       id: 'm',
@@ -275,7 +275,7 @@ describe('decodeEmqpAtBroker', () => {
     });
   });
 
-  test('hands on headers and body as they are, without a copy', () => {
+  test('passes on headers and body unchanged, without a copy', () => {
     const frames = framesOf('', V, 'REQUEST', 'm', 'q', 'guarantee', 'body');
     const decoded = decodeEmqpAtBroker(frames);
     expect(decoded.kind === 'request' && decoded.headers === frames[5] && decoded.body === frames[6]).toBe(true);
@@ -294,7 +294,7 @@ describe('decodeEmqpAtAdminPort', () => {
     ['HELLO', 'hello'],
     ['DISCONNECT', 'disconnect'],
     ['status', 'status'],
-  ])('takes %s, with and without a trailing empty frame', (word, kind) => {
+  ])('accepts %s, with and without a trailing empty frame', (word, kind) => {
     expect(decodeEmqpAtAdminPort(framesOf('', V, word, 'm'))).toStrictEqual({ kind, id: 'm' });
     expect(decodeEmqpAtAdminPort(framesOf('', V, word, 'm', ''))).toStrictEqual({ kind, id: 'm' });
   });
@@ -323,7 +323,7 @@ describe('decodeEmqpAtClient', () => {
     expect(decodeEmqpAtClient(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
   });
 
-  test('tells an acceptance from a result by the number of frames', () => {
+  test('distinguishes an acceptance from a result by the number of frames', () => {
     expect(decodeEmqpAtClient(framesOf('', V, 'REPLY', 'm', 'r'))).toStrictEqual({
       kind: 'accepted',
       id: 'm',
@@ -367,7 +367,7 @@ describe('decodeEmqpAtSubscriber', () => {
     expect(decodeEmqpAtSubscriber(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
   });
 
-  test('takes a topic and a body', () => {
+  test('accepts a topic and a body', () => {
     expect(decodeEmqpAtSubscriber(framesOf('topic', ''))).toStrictEqual({
       kind: 'published',
       topic: frame('topic'),

@@ -33,7 +33,7 @@ describe('encodeEmqp', () => {
     expect(toHex(encodeEmqp({ kind: 'published', topic: headers, body }))).toEqual(toHex([headers, body]));
   });
 
-  test('hands on body frames as they are and shares constant frames', () => {
+  test('passes on body frames unchanged and shares constant frames', () => {
     const [one, other] = [encodeEmqp(request), encodeEmqp(request)];
     expect(one).not.toBe(other);
     expect(one[5]).toBe(headers);

@@ -38,7 +38,7 @@ describe('decodeEmqpHeaders', () => {
   });
 
   test.each(['guaranteed', 'no-guarantee', 'x:1', 'constructor', '{}', '{', '{"\\u20ac": 1}'])(
-    'an item nobody knows is ignored: %j',
+    'an unknown item is ignored: %j',
     (text) => {
       expect(read(text)).toStrictEqual(NONE);
     },
@@ -56,7 +56,7 @@ describe('decodeEmqpHeaders', () => {
     'guarantee:1',
     '\xff',
     '{"timeout": 1.5}',
-  ])('an item with something wrong is ignored and counted: %j', (text) => {
+  ])('an invalid item is ignored and counted: %j', (text) => {
     expect(read(text)).toStrictEqual({ ...NONE, invalid: 1 });
     expect(read(`${text.startsWith('{') ? '' : `${text},`}reply-requested`)).toMatchObject({ replyRequested: true });
   });

@@ -1,4 +1,4 @@
-/** Which job a body names, against the identities EventMQ gives. */
+/** Which job a body names, compared with the identities that EventMQ gives. */
 import { createHash } from 'node:crypto';
 import { framesOf } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';

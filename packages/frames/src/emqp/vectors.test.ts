@@ -1,4 +1,4 @@
-/** Bytes of EventMQ 0.3.13: what each recorded message means, and that ours for the same meaning are the same. */
+/** Bytes of EventMQ 0.3.13: what each recorded message means, and that we write the same bytes for the same meaning. */
 import { createHash } from 'node:crypto';
 import { framesOf, loadVectors, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';

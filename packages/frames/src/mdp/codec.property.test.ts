@@ -15,7 +15,7 @@ const DECODERS = [decodeMdpAtBroker, tolerant, decodeMdpAtWorker, decodeMdpAtCli
 
 const SIDES = ['client', 'worker', 'unknown'];
 
-/** The protocol's own words and some that miss by little. */
+/** The protocol's own words and some near misses. */
 const WORDS = framesOf('', 'MDPC02', 'MDPW02', 'MDPC01', 'MDPW01', 1, 2, 3, 4, 5, 6, 7, 'echo', 'MDPC03', '\0CLI');
 
 const valid = arbitraries.mdpCommand.map(encodeMdp);
@@ -36,7 +36,7 @@ test.each(ANY_FRAMES)('%s are a value to every decoder', (_, frames, runs) => {
         if (decoded.kind === 'malformed') assert.ok(SIDES.includes(decoded.side));
         else accepted.push(decoded);
       }
-      // What is accepted has no second spelling, and one reading only.
+      // Each accepted message has one spelling and one reading.
       for (const decoded of accepted) assert.ok(sameFrames(encodeMdp(decoded), message));
       assert.ok(new Set(accepted.map(meaning)).size <= 1);
     }),
@@ -58,7 +58,7 @@ describe('every command', () => {
     );
   });
 
-  test('of 0.2 arrives behind an empty frame too, where that is accepted', () => {
+  test('of 0.2 also arrives behind an empty frame, if that is accepted', () => {
     const of02 = arbitraries.mdpToBroker.filter((command) => command.version === '0.2');
     fc.assert(
       fc.property(of02, (command) => {
@@ -102,7 +102,7 @@ test('an answer of MMI is a value whatever the body', () => {
   );
 });
 
-/** 0.1 spells the client's REQUEST and the broker's REPLY alike: only the receiver's role tells them apart. */
+/** 0.1 spells the client's REQUEST and the broker's REPLY alike: only the receiver's role distinguishes them. */
 function meaning({ kind, version }: Decoded): string {
   return version === '0.1' && kind.startsWith('client-') ? 'client 0.1' : `${kind} ${version}`;
 }

@@ -1,4 +1,4 @@
-/** The table "bad input" of docs/protocols/mdp.md and the shape of every accepted message. */
+/** The table "bad input" of docs/protocols/mdp.md and the form of every accepted message. */
 import { framesOf } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from './index.js';
@@ -10,7 +10,7 @@ type Row = [what: string, parts: Parts, side: 'client' | 'worker' | 'unknown', r
 const TWO_BYTES = Uint8Array.of(1, 1);
 const LONGEST = 'n'.repeat(255);
 
-/** What no role takes: the header decides alone. */
+/** What no role accepts: the header alone decides. */
 const HEADERS: Row[] = [
   ['no frame', [], 'unknown', 'no-header'],
   ['one empty frame', [''], 'unknown', 'no-header'],
@@ -31,7 +31,7 @@ const HEADERS: Row[] = [
   ['0.2 worker behind an empty frame', ['', 'MDPW02', 5], 'worker', 'leading-empty'],
 ];
 
-/** Faults of the worker half that both ends of it see alike. */
+/** Faults on the worker side that both ends see alike. */
 const WORKER_COMMANDS: Row[] = [
   ['0.2 header alone', ['MDPW02'], 'worker', 'no-command'],
   ['0.1 header alone', ['', 'MDPW01'], 'worker', 'no-command'],
@@ -121,7 +121,7 @@ describe('decodeMdpAtBroker', () => {
     expect(decodeMdpAtBroker(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason, side });
   });
 
-  test('takes a service name of 1 and of 255 bytes, first and last printable character included', () => {
+  test('accepts a service name of 1 and of 255 bytes, first and last printable character included', () => {
     for (const service of [' ', '~', LONGEST]) {
       expect(decodeMdpAtBroker(framesOf('MDPW02', 1, service))).toStrictEqual({
         kind: 'worker-ready',
@@ -131,19 +131,19 @@ describe('decodeMdpAtBroker', () => {
     }
   });
 
-  test('takes bodies of empty frames, and of frames that look like headers', () => {
+  test('accepts bodies of empty frames, and of frames that look like headers', () => {
     expect(decodeMdpAtBroker(framesOf('MDPC02', 1, 'echo', ''))).toMatchObject({ body: framesOf('') });
     expect(decodeMdpAtBroker(framesOf('', 'MDPC01', 'echo', '', 'MDPC02'))).toMatchObject({
       body: framesOf('', 'MDPC02'),
     });
   });
 
-  test('takes an address of any bytes, also of more than a routing id can have', () => {
+  test('accepts an address of any bytes, even longer than a routing id can be', () => {
     const client = new Uint8Array(300).fill(0xff);
     expect(decodeMdpAtBroker(framesOf('MDPW02', 4, client, '', 'x'))).toMatchObject({ kind: 'worker-final', client });
   });
 
-  test('hands on address and body frames as they are, without a copy', () => {
+  test('passes on address and body frames unchanged, without a copy', () => {
     const frames = framesOf('MDPW02', 4, 'CLI', '', 'a', 'b');
     const decoded = decodeMdpAtBroker(frames);
     expect(decoded.kind).toBe('worker-final');
@@ -153,7 +153,7 @@ describe('decodeMdpAtBroker', () => {
     expect(decoded.body[1]).toBe(frames[5]);
   });
 
-  test('does not change the array it is given', () => {
+  test('does not change the array it gets', () => {
     const frames = framesOf('MDPC02', 1, 'echo', 'x');
     const before = [...frames];
     decodeMdpAtBroker(frames);
@@ -170,7 +170,7 @@ describe('decodeMdpAtBroker', () => {
       ['FINAL', ['', 'MDPW02', 4, 'CLI', '', 'x'], 'worker-final'],
       ['HEARTBEAT', ['', 'MDPW02', 5], 'heartbeat'],
       ['DISCONNECT', ['', 'MDPW02', 6], 'disconnect'],
-    ])('takes %s of 0.2 behind an empty frame and marks it', (_, parts, kind) => {
+    ])('accepts %s of 0.2 behind an empty frame and marks it', (_, parts, kind) => {
       expect(decodeMdpAtBroker(framesOf(...parts), options)).toMatchObject({
         kind,
         version: '0.2',
@@ -181,7 +181,7 @@ describe('decodeMdpAtBroker', () => {
     test.each([
       ['0.2', ['MDPW02', 5]],
       ['0.1', ['', 'MDPW01', 4]],
-    ])('reads %s as ever, without a mark', (version, parts) => {
+    ])('reads %s as usual, without a mark', (version, parts) => {
       expect(decodeMdpAtBroker(framesOf(...parts), options)).toStrictEqual({ kind: 'heartbeat', version });
     });
 
@@ -205,7 +205,7 @@ describe('decodeMdpAtWorker', () => {
   test.each([
     ['0.2', ['MDPW02', 2, 'CLI', '', 'a', '']],
     ['0.1', ['', 'MDPW01', 2, 'CLI', '', 'a', '']],
-  ])('takes a REQUEST of %s', (version, parts) => {
+  ])('accepts a REQUEST of %s', (version, parts) => {
     expect(decodeMdpAtWorker(framesOf(...parts))).toStrictEqual({
       kind: 'worker-request',
       version,
@@ -220,7 +220,7 @@ describe('decodeMdpAtClient', () => {
     expect(decodeMdpAtClient(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason, side });
   });
 
-  test('reads frames of 0.1 by place, so what looks like a command is a service name or body', () => {
+  test('reads frames of 0.1 by position, so a frame that looks like a command is a service name or body', () => {
     expect(decodeMdpAtClient(framesOf('', 'MDPC01', '2', '3'))).toStrictEqual({
       kind: 'client-final',
       version: '0.1',

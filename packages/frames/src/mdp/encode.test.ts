@@ -34,7 +34,7 @@ describe('encodeMdp', () => {
   });
 
   test.each(COMMANDS.filter(([command]) => command.version === '0.2'))(
-    'behind an empty frame when the peer frames so: %o',
+    'behind an empty frame if the peer sends them so: %o',
     (command, parts) => {
       expect(toHex(encodeMdp({ ...command, leadingEmpty: true }))).toEqual(toHex(framesOf('', ...parts)));
     },
@@ -55,7 +55,7 @@ describe('encodeMdp', () => {
     expect(toHex(encodeMdp({ kind: 'heartbeat', version: '0.2', leadingEmpty }))).toEqual(toHex(framesOf('MDPW02', 5)));
   });
 
-  test('hands on address and body frames as they are and shares constant frames', () => {
+  test('passes on address and body frames unchanged and shares constant frames', () => {
     const request: MdpCommand = { kind: 'worker-request', version: '0.2', client, body };
     const frames = encodeMdp(request);
     expect(frames[2]).toBe(client);
@@ -83,7 +83,7 @@ describe('encodeMdp', () => {
     expect(() => encodeMdp({ kind: 'client-final', version: '0.1', service, body })).toThrow(RangeError);
   });
 
-  test('PARTIAL under 0.1 is a type error, and refused where types do not reach', () => {
+  test('PARTIAL under 0.1 is a type error, and refused where types are not checked', () => {
     // @ts-expect-error 0.1 has no PARTIAL
     const toClient: MdpCommand = { kind: 'client-partial', version: '0.1', service: 'echo', body };
     // @ts-expect-error 0.1 has no PARTIAL

@@ -8,11 +8,11 @@ const WORKER: MmiWorkerEntry = { id: '0001020304', service: 'echo', version: '0.
 const json = (value: unknown) => framesOf('200', JSON.stringify(value));
 
 describe('encodeMmiReply', () => {
-  test('is the code alone, in ASCII', () => {
+  test('is only the code, in ASCII', () => {
     expect(toHex(encodeMmiReply('404'))).toEqual(['343034']);
   });
 
-  test('is the code and a JSON array for a listing, an empty one included', () => {
+  test('is the code and a JSON array for a listing, even an empty one', () => {
     expect(toHex(encodeMmiReply('200', [SERVICE]))).toEqual(toHex(json([SERVICE])));
     expect(toHex(encodeMmiReply('200', []))).toEqual(toHex(json([])));
   });
@@ -45,7 +45,7 @@ describe('decodeMmiReply', () => {
     expect(decodeMmiReply(MMI.services, json([plain]))?.entries).toEqual([plain]);
   });
 
-  test('gives back the listings that encodeMmiReply wrote', () => {
+  test('returns the listings that encodeMmiReply wrote', () => {
     expect(decodeMmiReply(MMI.services, encodeMmiReply('200', [SERVICE]))?.entries).toEqual([SERVICE]);
     expect(decodeMmiReply(MMI.workers, encodeMmiReply('200', [WORKER, WORKER]))?.entries).toEqual([WORKER, WORKER]);
   });

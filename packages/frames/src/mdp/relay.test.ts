@@ -1,4 +1,6 @@
-/** One request through a broker, decoder and encoder alone: every framing of client and worker, and what each end sees. */
+/**
+ * One request through a broker, decoder and encoder alone: every framing of client and worker, and what each end receives.
+ */
 import { framesOf, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from './index.js';
@@ -10,7 +12,7 @@ const ROUTING_ID = Uint8Array.of(0, 1, 2, 3, 4);
 const question = framesOf('', 'MDPW02', Uint8Array.of(0, 0xff));
 const answer = framesOf('MDPC01', '');
 
-/** What a peer of that framing makes of a message: such a peer strips the empty frame that the strict decoders refuse. */
+/** How a peer with that framing reads a message: it strips the empty frame that the strict decoders refuse. */
 function asPeer(framing: MdpFraming, frames: Uint8Array[]): Uint8Array[] {
   return framing.leadingEmpty === true ? frames.slice(1) : frames;
 }
@@ -43,7 +45,7 @@ describe('a broker that accepts a leading empty frame', () => {
     });
   });
 
-  test.each(FRAMINGS)('answers %o in kind, DISCONNECT included', (framing) => {
+  test.each(FRAMINGS)('answers %o in kind, including DISCONNECT', (framing) => {
     const beat = encodeMdp({ kind: 'heartbeat', ...framing });
     const heard = decodeMdpAtBroker(beat, { acceptLeadingEmpty: true });
     expect(heard.kind).toBe('heartbeat');

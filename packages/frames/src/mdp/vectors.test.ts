@@ -1,4 +1,4 @@
-/** Bytes of real peers: what each recorded message means, and that our bytes for the same meaning are the same. */
+/** Bytes of real peers: what each recorded message means, and that we write the same bytes for the same meaning. */
 import { framesOf, loadVectors, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, decodeMmiReply, encodeMdp } from './index.js';
@@ -32,11 +32,11 @@ const bad = (side: 'client' | 'worker' | 'unknown', reason: MdpMalformedReason) 
   ({ kind: 'malformed', reason, side }) as const;
 const UNKNOWN = bad('unknown', 'unknown-header');
 
-/** What a strict decoder of the receiving role makes of each vector. A vector that is not listed fails. */
+/** How a strict decoder of the receiving role reads each vector. A vector that is not listed fails. */
 const STRICT: Record<string, MdpCommand | ReturnType<typeof bad>> = {
   mdp01_client_reply: final('0.1', 'echo', 'Hello', 'two'),
   mdp01_worker_ready: { kind: 'worker-ready', version: '0.1', service: 'echo' },
-  // The Guide's worker keeps one address; what was the second one is body to us, as it is to every broker.
+  // The Guide's worker keeps one address; for us, as for every broker, its second one is body.
   mdp01_worker_reply_two_addresses: fromWorker('worker-final', '0.1', 'hopA', 'hopB', '', 'Hello'),
   mdp01_worker_heartbeat: { kind: 'heartbeat', version: '0.1' },
   mdp01_broker_heartbeat: { kind: 'heartbeat', version: '0.1' },
@@ -58,7 +58,7 @@ const STRICT: Record<string, MdpCommand | ReturnType<typeof bad>> = {
   mmi01_service_200: final('0.1', 'mmi.service', '200'),
   mmi01_service_404: final('0.1', 'mmi.service', '404'),
   mmi01_service_two_body_frames: final('0.1', 'mmi.service', 'echo', '404'),
-  // Well-formed; that the name is reserved is for the broker to answer.
+  // Valid; the broker must answer that the name is reserved.
   mmi01_ready_reserved: { kind: 'worker-ready', version: '0.1', service: 'mmi.evil' },
   mmi02_service_200: final('0.2', 'mmi.service', '200'),
   mmi02_service_404: final('0.2', 'mmi.service', '404'),
@@ -96,7 +96,7 @@ const STRICT: Record<string, MdpCommand | ReturnType<typeof bad>> = {
   majordomo_tag02_worker_request: bad('worker', 'leading-empty'),
   majordomo_tag02_worker_final: bad('worker', 'leading-empty'),
   majordomo_tag02_worker_heartbeat: bad('worker', 'leading-empty'),
-  // The name frame is missing, so the first body frame stands in its place: a client drops it as another service's.
+  // The name frame is missing, so the first body frame is in its place: a client drops it as another service's.
   rustydomo_client_final: final('0.2', 'World', ''),
   pigato_worker_ready: UNKNOWN,
   pigato_ready_ack: UNKNOWN,
@@ -104,7 +104,7 @@ const STRICT: Record<string, MdpCommand | ReturnType<typeof bad>> = {
   pigato_worker_request: UNKNOWN,
 };
 
-/** What a broker with `acceptLeadingEmpty` makes of the messages that a strict one refuses for their first frame. */
+/** How a broker with `acceptLeadingEmpty` reads the messages that a strict one refuses for their first frame. */
 const TOLERANT: Record<string, MdpCommand | ReturnType<typeof bad>> = {
   majortomo_client_request: bad('client', 'wrong-direction'),
   majortomo_worker_ready: { kind: 'worker-ready', version: '0.2', leadingEmpty: true, service: 'echo' },

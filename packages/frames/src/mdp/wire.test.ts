@@ -1,4 +1,4 @@
-/** The fixed bytes, against the words of the specifications, and how far a header may be off: not at all. */
+/** The fixed bytes, compared with the words of the specifications; a header must match exactly. */
 import { fromHex, framesOf, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { COMMAND_FRAME, HEADER_FRAME, readHeader } from './wire.js';
@@ -36,6 +36,6 @@ describe('headers', () => {
   });
 });
 
-test('command frames hold their number and nothing else', () => {
+test('command frames contain only their number', () => {
   expect(toHex(COMMAND_FRAME)).toEqual(['00', '01', '02', '03', '04', '05', '06']);
 });

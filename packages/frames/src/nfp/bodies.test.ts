@@ -37,12 +37,12 @@ describe('JSON', () => {
     [String.raw`["\",[","\\",1]`, 3],
     [String.raw`["\\\"]", "\n"]`, 2],
     ['123456', 0],
-  ])('%s has %i values to be made, and is none where fewer may be', (text, values) => {
+  ])('%s has %i values, and is invalid where fewer are allowed', (text, values) => {
     expect(decodeNfpJson(framesOf(text), undefined, values)).toEqual(JSON.parse(text));
     if (values > 0) expect(decodeNfpJson(framesOf(text), undefined, values - 1)).toBeUndefined();
   });
 
-  test('of an answer of the broker is what it would be of any other value, whatever its texts', () => {
+  test('of an answer of the broker reads like any other value, whatever its texts', () => {
     const text = fc.oneof(fc.constantFrom('any', 'w1', '["a","b"]', 'é', '\n', '\\', '\x7f', '\ud800'), fc.string());
     const said = fc.record({
       workers: fc.option(fc.array(text, { maxLength: 2 })),
@@ -60,7 +60,7 @@ describe('JSON', () => {
     );
   });
 
-  test('of any value is counted as a reader without haste would', () => {
+  test('of any value is counted as by a simple reader', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
@@ -71,12 +71,12 @@ describe('JSON', () => {
     );
   });
 
-  test('that does not end is none', () => {
+  test('that does not end is invalid', () => {
     expect(decodeNfpJson(framesOf('["abc'), undefined, 1)).toBeUndefined();
     expect(decodeNfpJson(framesOf(String.raw`["abc\"`), undefined, 1)).toBeUndefined();
   });
 
-  test('refuses what it has no word for', () => {
+  test('refuses values that it cannot express', () => {
     expect(() => encodeNfpJson(undefined)).toThrow(TypeError);
   });
 });

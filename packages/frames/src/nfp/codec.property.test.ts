@@ -18,13 +18,13 @@ import type { NfpCommand, NfpMalformed } from './index.js';
 
 const DECODERS = [decodeNfpAtBroker, decodeNfpAtWorker, decodeNfpAtClient] as const;
 
-/** The protocol's own words and some that miss by little. */
+/** The protocol's own words and some near misses. */
 const WORDS = framesOf(
   ...['', '', 'NFPB01', 'NFPC01', 'NFPW01', 'NFPB02', 'sample', 'all', '\0CLI', '200', '20', '200 OK'],
   ...['0x00', '0x01', '0x02', '0x03', '0x04', '0x05', '0x08', '0x11', '0X04', '0x0a', '0x12', 0, 3, 4, 5, 0x10, 0x12],
 );
 
-/** Two openings to begin with, or hardly any sequence of words would get past the header. */
+/** Two openings to begin with; otherwise hardly any sequence of words would get past the header. */
 const openings = fc.constantFrom(framesOf('', 'NFPC01'), framesOf('', 'NFPW01'), framesOf('', 'NFPB01'), []);
 const words = fc.tuple(openings, arbitraries.messageOf(WORDS)).map(([opening, rest]) => [...opening, ...rest]);
 const valid = arbitraries.nfpCommand.map((command) => encodeNfp(command as NfpCommand));
@@ -42,7 +42,7 @@ test.each(ANY_FRAMES)('%s are a value to every decoder', (_, frames, runs) => {
       for (const decode of DECODERS) {
         const decoded = decode(message);
         if (decoded.kind === 'malformed') assert.ok(isTold(decoded));
-        // What is accepted has no second spelling, but for the DISCONNECT that releases write the wrong way round.
+        // Each accepted message has one spelling, except the DISCONNECT that releases write the wrong way round.
         else if (decoded.kind !== 'broker-disconnect') assert.ok(sameFrames(encodeNfp(decoded), message));
       }
     }),
@@ -74,7 +74,7 @@ describe('every command', () => {
         assert.ok(frames.slice(-body.length).every((frame, i) => frame === body[i]));
         for (const decode of DECODERS) {
           const decoded = decode(frames);
-          // A role may read what was meant for another, and then its body begins elsewhere; the frames are the same still.
+          // A role may read what was meant for another, and then its body begins elsewhere; the frames are still the same.
           if ('body' in decoded)
             assert.ok(decoded.body.every((frame, i) => frame === frames.at(i - decoded.body.length)));
         }
@@ -112,7 +112,7 @@ test('a body and a target are a value whatever they hold', () => {
   );
 });
 
-/** A refusal says whose it is, and what it can be answered with is fit for an answer. */
+/** A refusal names its owner, and contains what is needed for an answer. */
 function isTold({ side, answer }: NfpMalformed): boolean {
   if (answer === undefined) return ['client', 'worker', 'unknown'].includes(side);
   const { form, service, uuid } = answer;

@@ -97,13 +97,13 @@ describe('at a broker', () => {
       'command',
       { command: '0x0a', service: 'sample', target: 'all', uuid: 'u1' },
     ],
-  ] as const)('says how a client can be answered that sends %s', (_, rest, reason, address) => {
+  ] as const)('says how to answer a client that sends %s', (_, rest, reason, address) => {
     const form = rest[0] === 4 ? 'byte' : 'ascii';
     const answer = { form, ...address };
     expect(decodeNfpAtBroker(framesOf(...C, ...rest))).toEqual({ kind: 'malformed', reason, side: 'client', answer });
   });
 
-  test('the frame behind the next one tells the two shapes of an answer apart', () => {
+  test('the frame after the next one distinguishes the two forms of an answer', () => {
     const body = framesOf('{}');
     const told = { form: 'ascii', command: 'response', uuid: 'u1', status: 200, body };
     const [client] = framesOf('cli');
@@ -119,7 +119,7 @@ describe('at a broker', () => {
     });
   });
 
-  test('keeps the text of a status as it came', () => {
+  test('keeps the text of a status unchanged', () => {
     const frames = framesOf(...W, '0x05', 'cli', '', 'u1', Uint8Array.of(0x32, 0x30, 0x30, 0x20, 0xff), '{}');
     const decoded = decodeNfpAtBroker(frames);
     expect(decoded).toMatchObject({ status: 200, statusText: '\u00ff' });
@@ -145,14 +145,14 @@ describe('at a worker', () => {
     expect(decodeNfpAtWorker(framesOf(...frames))).toEqual({ kind: 'malformed', reason, side: 'unknown' });
   });
 
-  test.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('takes a call under %s', (header) => {
+  test.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('accepts a call under %s', (header) => {
     expect(decodeNfpAtWorker(framesOf('', header, '0x04', 'cli', '', 'u1', '{}'))).toMatchObject({
       kind: 'worker-call',
       header,
     });
   });
 
-  test('takes a call as in the tables', () => {
+  test('accepts a call as in the tables', () => {
     expect(decodeNfpAtWorker(framesOf(...B, '0x07', 'sample', 'all', 'u1', '{}', ''))).toEqual({
       kind: 'worker-table-call',
       form: 'ascii',
@@ -166,7 +166,7 @@ describe('at a worker', () => {
   });
 
   test.each(['0x05', '0x08', '0x09', '0x11'])(
-    'takes %s of a service of the broker for an answer to what it asked',
+    'reads %s of a service of the broker as an answer to its call',
     (command) => {
       expect(decodeNfpAtWorker(framesOf(...B, command, 'sid.service.broker', 'u1', '200', '{}'))).toMatchObject({
         kind: 'client-answer',
@@ -177,7 +177,7 @@ describe('at a worker', () => {
     },
   );
 
-  test('takes MMI for a call where a client stands, whatever its name', () => {
+  test('reads MMI as a call where a client is expected, whatever its name', () => {
     expect(decodeNfpAtWorker(framesOf(...B, '0x11', 'sid.service.broker', '', 'u1', '{}'))).toMatchObject({
       kind: 'worker-call',
     });
@@ -186,7 +186,7 @@ describe('at a worker', () => {
     });
   });
 
-  test('takes DISCONNECT from a broker that does not know the service, in either order', () => {
+  test('accepts DISCONNECT from a broker that does not know the service, in either order', () => {
     const disconnect = { kind: 'broker-disconnect', form: 'ascii', header: 'NFPB01', service: '', body: [] };
     expect(decodeNfpAtWorker(framesOf(...B, '0x03', ''))).toEqual(disconnect);
     expect(decodeNfpAtWorker(framesOf(...B, '', '0x03'))).toEqual(disconnect);
@@ -206,7 +206,7 @@ describe('at a client', () => {
     expect(decodeNfpAtClient(framesOf(...frames))).toEqual({ kind: 'malformed', reason, side: 'unknown' });
   });
 
-  test.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('takes an answer under %s', (header) => {
+  test.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('accepts an answer under %s', (header) => {
     expect(decodeNfpAtClient(framesOf('', header, '0x11', 'sample', 'u1', '200', '{}'))).toMatchObject({
       kind: 'client-answer',
       command: 'mmi',

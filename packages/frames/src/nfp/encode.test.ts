@@ -73,7 +73,7 @@ describe('nfpBrokerHeader', () => {
       expect(nfpBrokerHeader('current', kind)).toBe('NFPB01');
   });
 
-  test('is the receiver’s in the legacy dialect, but for OPEN and KEEPALIVE', () => {
+  test('is the receiver’s in the legacy dialect, except for OPEN and KEEPALIVE', () => {
     expect(nfpBrokerHeader('legacy', 'client-answer')).toBe('NFPC01');
     expect(nfpBrokerHeader('legacy', 'worker-call')).toBe('NFPW01');
     expect(nfpBrokerHeader('legacy', 'broker-disconnect')).toBe('NFPW01');

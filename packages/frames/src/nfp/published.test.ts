@@ -19,11 +19,11 @@ describe('a published event', () => {
     expect(frames).toEqual(['sample/u1', 'NFPB01', '0x08', 'sample', 'w\xff', 'u1', '200', '{}', '']);
   });
 
-  it('is read as it was written', () => {
+  it('reads back as written', () => {
     expect(decodeNfpPublishedEvent(encodeNfpPublishedEvent(EVENT))).toEqual(EVENT);
   });
 
-  it('is nothing that lacks a frame, or has another header or command', () => {
+  it('is undefined if a frame is missing, or the header or command is another', () => {
     const frames = encodeNfpPublishedEvent(EVENT);
     for (let count = 0; count < 8; count++) expect(decodeNfpPublishedEvent(frames.slice(0, count))).toBeUndefined();
     for (const [place, frame] of [
@@ -36,7 +36,7 @@ describe('a published event', () => {
       expect(decodeNfpPublishedEvent(frames.with(place, fromLatin1(frame)))).toBeUndefined();
   });
 
-  it('may be looked for in any frames', () => {
+  it('can be searched in any frames', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 8 }), { maxLength: 10 }), (frames) => {
         decodeNfpPublishedEvent(frames);

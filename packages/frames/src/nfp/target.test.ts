@@ -16,13 +16,13 @@ test.each([
   expect(parseNfpTarget(text)).toEqual(target);
 });
 
-test('a worker is called by its routing id, in hex when that is no text', () => {
+test('a worker is named by its routing id, in hex if that is not text', () => {
   expect(nfpNameOf(nfpRoutingId('sample-w1'))).toBe('sample-w1');
   expect(nfpNameOf(nfpRoutingId('网'))).toBe('网');
   expect(nfpNameOf(Uint8Array.of(0, 0xff))).toBe('0x00ff');
 });
 
-test.each(['', '\u007f', '\u0080', '\ud800', 'n'.repeat(256), '网'.repeat(86)])('%j is no name', (name) => {
+test.each(['', '\u007f', '\u0080', '\ud800', 'n'.repeat(256), '网'.repeat(86)])('%j is not a name', (name) => {
   expect(isNfpName(name)).toBe(false);
   expect(() => nfpRoutingId(name)).toThrow(/^worker name /);
 });

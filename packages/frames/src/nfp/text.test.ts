@@ -1,11 +1,11 @@
-/** A name is written once: nobody may notice. */
+/** A name is encoded once, which must not be noticeable. */
 import { toHex } from '@proj/testkit';
 import { expect, test } from 'vitest';
 import { writeName } from './text.js';
 
 const plain = (text: string) => new TextEncoder().encode(text);
 
-test('thousands of names are each what they say, early ones still after the last', () => {
+test('thousands of names are each correct, early ones even after the last', () => {
   const texts = Array.from({ length: 5000 }, (_, i) => `${i} é ${'x'.repeat(i % 240)}`);
   const names = texts.map((text) => writeName(text, 'uuid'));
   expect(toHex(names)).toEqual(toHex(texts.map(plain)));

@@ -1,4 +1,4 @@
-/** Bytes of real peers: what each recorded message means, and that our bytes for the same meaning are the same. */
+/** Bytes of real peers: what each recorded message means, and that we write the same bytes for the same meaning. */
 import { loadVectors, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import {
@@ -64,7 +64,7 @@ const clientAnswer = (command: NfpAnswer, header: NfpHeader, service: string, uu
 });
 const bad = (reason: NfpMalformedReason) => ({ kind: 'malformed', reason, side: 'unknown' });
 
-/** What a decoder of the receiving role makes of each vector, its body left out. A vector that is not listed fails. */
+/** How a decoder of the receiving role reads each vector, without its body. A vector that is not listed fails. */
 const MEANING: Record<string, { readonly kind: string; readonly [field: string]: unknown }> = {
   '0.12.7/ready': fromWorker('worker-ready', 'sample'),
   '0.12.7/disconnect-broker-on-shutdown': toWorker('broker-disconnect', 'NFPW01', 'filesharing'),
@@ -410,7 +410,7 @@ const MEANING: Record<string, { readonly kind: string; readonly [field: string]:
   'seed/post-one-byte-command': clientCall('post', 'sample', 'all', 'u1', 'byte'),
 };
 
-/** Frames that belong to the body. The OPEN with seven frames was sent by hand; whatever follows its command is body to us. */
+/** Frames that belong to the body. The OPEN with seven frames was sent by hand; everything after its command is body to us. */
 const BODY_FRAMES: Record<string, number> = {
   '0.12.7/open-client-7-frames': 4,
   '0.14.0/open-client-7-frames': 4,
@@ -442,7 +442,7 @@ describe('golden vectors', () => {
 
   const readOnly = new Set(['disconnect-broker-on-shutdown', 'unsupported-command-reply']);
   test.each(vectors.filter(({ name }) => !readOnly.has(name.split('/')[1] as string)))(
-    '$name is written alike',
+    '$name is written with the same bytes',
     ({ direction, frames }) => {
       const decoded = DECODERS[direction]?.(frames) as ReturnType<typeof decodeNfpAtBroker>;
       expect(decoded.kind).not.toBe('malformed');
@@ -480,7 +480,7 @@ describe('bodies of golden vectors', () => {
     },
   );
 
-  test.each(answers)('$name is of the broker if it says so', ({ name, decoded }) => {
+  test.each(answers)('$name is the broker’s if it says so', ({ name, decoded }) => {
     const dispatch = decodeNfpDispatch(decoded.body);
     expect(dispatch?.status).toBe(name.endsWith('202-dispatched') ? 'DISPATCHED' : undefined);
     if (dispatch !== undefined) expect(dispatch).toMatchObject({ uuid: decoded.uuid, service: decoded.service });

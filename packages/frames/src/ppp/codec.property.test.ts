@@ -9,7 +9,7 @@ import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWo
 const BACKEND = [decodePppAtQueue, decodePppAtWorker] as const;
 const FRONTEND = [decodePppAtFrontend, decodePppAtClient] as const;
 
-/** The protocol's own words and some that miss by little. */
+/** The protocol's own words and some near misses. */
 const WORDS = framesOf('', '', 1, 2, 7, 'CLI', 'x', Uint8Array.of(1, 0));
 
 const valid = arbitraries.pppCommand.map(encodePpp);
@@ -21,24 +21,21 @@ const ANY_FRAMES: [what: string, frames: Arbitrary<Uint8Array[]>, runs: number][
 ];
 
 // node:assert, because `expect` costs more than all decoders together.
-test.each(ANY_FRAMES)(
-  '%s are a value to every decoder, and what is accepted has no second spelling',
-  (_, frames, runs) => {
-    fc.assert(
-      fc.property(frames, (message) => {
-        for (const decode of [...BACKEND, ...FRONTEND]) {
-          const decoded = decode(message);
-          if (decoded.kind !== 'malformed') assert.ok(sameFrames(encodePpp(decoded), message));
-        }
-        const control = BACKEND.map((decode) => decode(message).kind).some(
-          (kind) => kind === 'ready' || kind === 'heartbeat',
-        );
-        assert.equal(control, message.length === 1 && message[0]!.length === 1 && [1, 2].includes(message[0]![0]!));
-      }),
-      { numRuns: runs },
-    );
-  },
-);
+test.each(ANY_FRAMES)('%s are a value to every decoder, and accepted messages have one spelling', (_, frames, runs) => {
+  fc.assert(
+    fc.property(frames, (message) => {
+      for (const decode of [...BACKEND, ...FRONTEND]) {
+        const decoded = decode(message);
+        if (decoded.kind !== 'malformed') assert.ok(sameFrames(encodePpp(decoded), message));
+      }
+      const control = BACKEND.map((decode) => decode(message).kind).some(
+        (kind) => kind === 'ready' || kind === 'heartbeat',
+      );
+      assert.equal(control, message.length === 1 && message[0]!.length === 1 && [1, 2].includes(message[0]![0]!));
+    }),
+    { numRuns: runs },
+  );
+});
 
 describe('every command', () => {
   test.each([
@@ -59,7 +56,7 @@ describe('every command', () => {
     );
   });
 
-  test('passes a queue and comes back by the stack it came by', () => {
+  test('passes a queue and returns by the stack it came with', () => {
     fc.assert(
       fc.property(arbitraries.routingId, arbitraries.pppClientRequest, (client, { hops, content }) => {
         const request = decodePppAtWorker(

@@ -16,7 +16,7 @@ describe('correlation ids', () => {
   });
 
   test.each(['', '00', '00000000000000', '000000000000000000', '0020000000000000', 'ffffffffffffffff'])(
-    '%j is none of ours',
+    '%j is not one of ours',
     (hex) => {
       expect(decodePppCorrelation(fromHex([hex])[0]!)).toBeUndefined();
     },
@@ -26,7 +26,7 @@ describe('correlation ids', () => {
     expect(() => encodePppCorrelation(id)).toThrow(RangeError);
   });
 
-  test('are read where they lie, also inside a larger buffer', () => {
+  test('are read in place, also inside a larger buffer', () => {
     const buffer = fromHex(['ff0000000000000007ff'])[0]!;
     expect(decodePppCorrelation(buffer.subarray(1, 9))).toBe(7);
   });

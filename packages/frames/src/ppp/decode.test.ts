@@ -1,4 +1,4 @@
-/** Bad input row by row, and the shape of every accepted message. */
+/** Bad input row by row, and the form of every accepted message. */
 import { framesOf } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from './index.js';
@@ -17,7 +17,7 @@ const CONTROL: Row[] = [
   ['one frame of content', ['hello'], 'control-length'],
 ];
 
-/** What is no envelope, whoever reads it. */
+/** What is not an envelope for any reader. */
 const NO_ENVELOPE: [what: string, parts: Parts][] = [
   ['two frames, none empty', ['CLI', 'x']],
   ['no address', ['', 'x']],
@@ -35,13 +35,13 @@ describe('decodePppAtQueue', () => {
     expect(decodePppAtQueue(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
   });
 
-  test('takes READY and HEARTBEAT as one frame only', () => {
+  test('accepts READY and HEARTBEAT only as one frame', () => {
     expect(decodePppAtQueue(framesOf(1))).toStrictEqual({ kind: 'ready' });
     expect(decodePppAtQueue(framesOf(2))).toStrictEqual({ kind: 'heartbeat' });
     expect(decodePppAtQueue(framesOf(1, ''))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
   });
 
-  test('takes a reply under a stack of any depth; the first empty frame ends it', () => {
+  test('accepts a reply under a stack of any depth; the first empty frame ends it', () => {
     expect(decodePppAtQueue(framesOf('CLI', '', 'x'))).toStrictEqual({
       kind: 'reply',
       addresses: framesOf('CLI'),
@@ -54,7 +54,7 @@ describe('decodePppAtQueue', () => {
     });
   });
 
-  test('reads a control byte behind an address as the address it is', () => {
+  test('reads a control byte after an address as an address', () => {
     expect(decodePppAtQueue(framesOf(1, '', 2))).toStrictEqual({
       kind: 'reply',
       addresses: framesOf(1),
@@ -62,7 +62,7 @@ describe('decodePppAtQueue', () => {
     });
   });
 
-  test('hands on frames as they are', () => {
+  test('passes on frames unchanged', () => {
     const frames = framesOf('CLI', 'hop', '', 'x');
     const reply = decodePppAtQueue(frames);
     expect(reply.kind).toBe('reply');
@@ -91,7 +91,7 @@ describe('decodePppAtWorker', () => {
     ['an empty stack', ['', 'x'], [], ['x']],
     ['an empty stack, content that is control elsewhere', ['', 2], [], [2]],
     ['an empty stack, empty content', ['', ''], [], ['']],
-  ])('takes a request of %s', (_, parts, addresses, content) => {
+  ])('accepts a request of %s', (_, parts, addresses, content) => {
     expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({
       kind: 'request',
       addresses: addresses && framesOf(...addresses),
@@ -99,7 +99,7 @@ describe('decodePppAtWorker', () => {
     });
   });
 
-  test('takes HEARTBEAT, and requests of any depth and any number of content frames', () => {
+  test('accepts HEARTBEAT, and requests of any depth and any number of content frames', () => {
     expect(decodePppAtWorker(framesOf(2))).toStrictEqual({ kind: 'heartbeat' });
     expect(decodePppAtWorker(framesOf('CLI', 'hop', '', 'a', 'b'))).toStrictEqual({
       kind: 'request',
@@ -121,13 +121,13 @@ describe('decodePppAtFrontend', () => {
   });
 
   test.each<[what: string, parts: Parts, hops: Parts | undefined, content: Parts]>([
-    ['a DEALER that writes content alone', ['42'], undefined, ['42']],
+    ['a DEALER that sends content alone', ['42'], undefined, ['42']],
     ['the same, several parts', ['a', 1, 'c'], undefined, ['a', 1, 'c']],
     ['a REQ socket', ['', '42'], [], ['42']],
     ['a DEALER, several parts', ['', 'multi', 'part'], [], ['multi', 'part']],
     ['a DEALER, empty content', ['', ''], [], ['']],
     ['a DEALER behind two hops', ['hop1', 'hop2', '', 'x'], ['hop1', 'hop2'], ['x']],
-  ])('takes a request of %s', (_, parts, hops, content) => {
+  ])('accepts a request of %s', (_, parts, hops, content) => {
     expect(decodePppAtFrontend(framesOf(...parts))).toStrictEqual({
       kind: 'client-request',
       hops: hops && framesOf(...hops),
@@ -146,7 +146,7 @@ describe('decodePppAtClient', () => {
     expect(decodePppAtClient(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
   });
 
-  test('takes a reply and keeps the hops it came by', () => {
+  test('accepts a reply and keeps the hops it came by', () => {
     expect(decodePppAtClient(framesOf('', '42', ''))).toStrictEqual({
       kind: 'client-reply',
       hops: [],

@@ -35,7 +35,7 @@ describe('encodePpp', () => {
     expect(toHex(encodePpp(command))).toEqual(toHex(framesOf(...parts)));
   });
 
-  test('hands on address and content frames as they are, in an array of its own', () => {
+  test('passes on address and content frames unchanged, in its own array', () => {
     const frames = encodePpp({ kind: 'request', addresses, content });
     expect(frames[0]).toBe(addresses[0]);
     expect(frames[3]).toBe(content[0]);

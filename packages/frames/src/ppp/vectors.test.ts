@@ -1,4 +1,7 @@
-/** Bytes of the Guide's programs: what each recorded message means, and that ours for the same meaning are the same. */
+/**
+ * Bytes of the Guide's programs: what each recorded message means, and that we write the same bytes for the same
+ * meaning.
+ */
 import { framesOf, loadVectors, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker, encodePpp } from './index.js';
@@ -15,7 +18,8 @@ const EXPECTED: Record<string, PppCommand | PppMalformed> = {
     addresses: framesOf('DLR1', 'hop1', 'hop2'),
     content: framesOf('x'),
   },
-  // The Guide's queue puts the client's address in front and no empty frame behind it: by the text that is content.
+  // The Guide's queue puts the client's address in front without an empty frame after it: by the text that is
+  // content.
   ppp_request_no_null_frame_at_worker: { kind: 'request', addresses: undefined, content: framesOf('DLR1', 'noenv') },
   ppp_reply: { kind: 'reply', addresses: framesOf('\0CLI1'), content: framesOf('42') },
   ppp_reply_at_req_client: { kind: 'client-reply', hops: [], content: framesOf('42') },

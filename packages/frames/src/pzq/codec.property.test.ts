@@ -29,7 +29,7 @@ const DECODERS = [
   decodePzqMonitorReply,
 ] as const;
 
-/** The protocol's own words and some that miss by little. */
+/** The protocol's own words and some near misses. */
 const WORDS = framesOf('', '', '', '0', '1', '01', 'OK', 'MONITOR', 'id', '1795199729632593', '9'.repeat(17), 1);
 
 const valid = arbitraries.pzqCommand.map(encodePzq);
@@ -42,7 +42,7 @@ const ANY_FRAMES: [what: string, frames: Arbitrary<Uint8Array[]>, runs: number][
 
 // node:assert, because `expect` costs more than all decoders together.
 test.each(ANY_FRAMES)(
-  '%s are a value to every decoder, and what is accepted means the same when we say it',
+  '%s are a value to every decoder, and accepted messages mean the same when we send them',
   (_, frames, runs) => {
     fc.assert(
       fc.property(frames, (message) => {
@@ -94,7 +94,7 @@ describe('every command', () => {
   });
 });
 
-test('wishes travel as headers', () => {
+test('delay and time to live travel as headers', () => {
   const time = fc.integer({ min: 0, max: 4_000_000_000_000 });
   fc.assert(
     fc.property(fc.record({ delayMs: time, ttlMs: time }, { requiredKeys: [] }), (wishes) => {
@@ -103,7 +103,7 @@ test('wishes travel as headers', () => {
   );
 });
 
-test('rule 22: any text is a map, and what we write comes back', () => {
+test('rule 22: any text is a map, and reads back as written', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(decodePzqMonitorText(text)).toBeInstanceOf(Map);

@@ -1,4 +1,4 @@
-/** What the vectors do not show: bounds, and input that no socket delivers. */
+/** What the vectors do not cover: bounds, and input that no socket delivers. */
 import { framesOf } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
 import {
@@ -20,7 +20,7 @@ describe('decoders', () => {
     decodePzqAtConsumer,
     decodePzqAtMonitor,
     decodePzqMonitorReply,
-  ])('%o takes no frames for no command', (decode) => {
+  ])('%o reads no frames as no command', (decode) => {
     expect(decode([])).toStrictEqual({ kind: 'malformed', reason: 'no-frames' });
   });
 
@@ -28,7 +28,7 @@ describe('decoders', () => {
     ['the id alone', ['id']],
     ['a blank alone', ['id', '']],
     ['a blank for the status', ['', '', 'x']],
-  ])('an answer of %s is none', (_, parts) => {
+  ])('an answer of %s is invalid', (_, parts) => {
     expect(decodePzqAtProducer(framesOf(...parts))).toStrictEqual({
       kind: 'malformed',
       reason: 'producer-ack-malformed',
@@ -41,7 +41,7 @@ describe('decoders', () => {
   });
 
   test.each(['', '-1', '1.5', '1e3', ' 1', '12345678901234567', '9007199254740992'])(
-    'rule 24: a delivery whose time is %j is none',
+    'rule 24: a delivery with time %j is invalid',
     (time) => {
       const malformed = { kind: 'malformed', reason: 'delivery-malformed' };
       expect(decodePzqAtConsumer(framesOf('key', time, '1', '', 'x'))).toStrictEqual(malformed);
@@ -54,16 +54,16 @@ describe('decoders', () => {
     expect(delivery).toMatchObject({ sentMicros: Number.MAX_SAFE_INTEGER, ackTimeoutMicros: 0 });
   });
 
-  test('rule 22: an answer of the monitor without text is none', () => {
+  test('rule 22: an answer of the monitor without text is invalid', () => {
     const malformed = { kind: 'malformed', reason: 'monitor-reply-malformed' };
     expect(decodePzqMonitorReply(framesOf('', ''))).toStrictEqual(malformed);
   });
 
-  test('rule 22: a REQ application, which sees no blank, reads the text all the same', () => {
+  test('rule 22: a REQ application, which gets no blank, can still read the text', () => {
     expect(decodePzqMonitorReply(framesOf('a: 1\n'))).toStrictEqual({ kind: 'monitor-reply', text: 'a: 1\n' });
   });
 
-  test('rule 22: the map leaves out lines without name and keeps colons of values', () => {
+  test('rule 22: the map leaves out lines without a name and keeps colons in values', () => {
     const text = 'a: 1\nnothing\n: 2\nb:3\nc: x:y\na: 4';
     expect([...decodePzqMonitorText(text)]).toEqual([
       ['a', '4'],

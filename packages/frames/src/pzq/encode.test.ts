@@ -9,7 +9,7 @@ const body = framesOf('a', '');
 const delivery: PzqCommand = { kind: 'delivery', key, sentMicros: 1, ackTimeoutMicros: 0, body };
 
 describe('encodePzq', () => {
-  test('hands on ids, keys and bodies as they are, in an array of its own', () => {
+  test('passes on ids, keys and bodies unchanged, in its own array', () => {
     const produce = encodePzq({ kind: 'produce', id, headers: [], body });
     expect(produce[0]).toBe(id);
     expect(produce[2]).toBe(body[0]);

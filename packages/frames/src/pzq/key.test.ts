@@ -7,7 +7,7 @@ import { decodePzqKey, encodePzqKey } from './index.js';
 const NOW = 1_795_199_729_632_593;
 const EPOCH_MAX = (1n << 60n) - 1n;
 
-describe('keys of ours', () => {
+describe('our keys', () => {
   test.each([
     [NOW, 0x28cbd893e992872n, 1, '1795199729632593|28cbd893-e992-8872-8000-000000000001'],
     [NOW, 0n, 0x123456789abcd, '1795199729632593|00000000-0000-8000-8001-23456789abcd'],
@@ -40,7 +40,7 @@ describe('keys of ours', () => {
     ['1795199729632593|28cbd893-e992-8872-8000-00000000000A', 'upper case in the sequence'],
     ['1795199729632593|28cbd893-e992-8872-8000-00000000:001', 'what follows 9'],
     ['1795199729632593|28cbd893-e992-8872-8000-00000000`001', 'what precedes a'],
-  ])('rule 15: %j is none (%s)', (text) => {
+  ])('rule 15: %j is invalid (%s)', (text) => {
     expect(decodePzqKey(fromLatin1(text))).toBeUndefined();
   });
 
@@ -57,7 +57,7 @@ describe('keys of ours', () => {
     expect(() => encodePzqKey(key)).toThrow(RangeError);
   });
 
-  test('rule 27: each is a 53-byte key of the original’s shape and says the same again', () => {
+  test('rule 27: each is a 53-byte key of the original’s form and reads back the same', () => {
     const shape = /^\d{16}\|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
     fc.assert(
       fc.property(arbitraries.pzqKey, (key) => {
@@ -82,7 +82,7 @@ describe('keys of ours', () => {
     );
   });
 
-  test('are read where they lie, also inside a larger buffer', () => {
+  test('are read in place, also inside a larger buffer', () => {
     const [text] = framesOf('##1795199729632593|28cbd893-e992-8872-8000-000000000001##');
     expect(decodePzqKey(text!.subarray(2, 55))).toEqual({ storedMicros: NOW, epoch: 0x28cbd893e992872n, seq: 1 });
   });

@@ -1,4 +1,7 @@
-/** Bytes of the original and of the rulings' tables: what each message means, and that ours for the same meaning are the same. */
+/**
+ * Bytes of the original and of the rulings' tables: what each message means, and that we write the same bytes for the same
+ * meaning.
+ */
 import { fromLatin1 } from '../bytes.js';
 import { framesOf, loadVectors, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
@@ -147,7 +150,7 @@ const EXPECTED: Record<string, Decoded> = {
   'replica.header/reply': acked('MYKEY'),
 };
 
-/** What is accepted but would be written otherwise. */
+/** Accepted, but we would write it differently. */
 const LIBERAL = new Set([
   'ack.extra_parts_before_blank',
   'ack.ok_text',
@@ -199,14 +202,14 @@ describe('golden vectors', () => {
     ]);
   });
 
-  test('our headers are read, those of others skipped', () => {
+  test('our headers are read, others are skipped', () => {
     const wishesOf = (name: string) => decodePzqHeaders((EXPECTED[name] as PzqProduce).headers);
     expect(wishesOf('produce.our_headers')).toEqual({ delayMs: 1500, ttlMs: 60_000 });
     expect(wishesOf('produce.extra_headers')).toEqual({});
     expect(wishesOf('replica.header')).toEqual({});
   });
 
-  test('rule 15: no key of the original is taken for one of ours', () => {
+  test('rule 15: no key of the original is mistaken for one of ours', () => {
     for (const { frames } of vectors) for (const frame of frames) expect(decodePzqKey(frame)).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ describe('jsonCodec', () => {
     expect(() => jsonCodec.encode(value)).toThrow(TypeError);
   });
 
-  test('throws for what JSON.stringify throws for', () => {
+  test('throws for values that JSON.stringify refuses', () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
     expect(() => jsonCodec.encode(cycle)).toThrow(TypeError);
@@ -35,13 +35,13 @@ describe('jsonCodec', () => {
 });
 
 describe('bytesCodec', () => {
-  test('hands the bytes of one frame through, uncopied', () => {
+  test('passes the bytes of one frame through, uncopied', () => {
     const bytes = Uint8Array.of(0, 0xff);
     expect(bytesCodec.encode(bytes)[0]).toBe(bytes);
     expect(bytesCodec.decode([bytes])).toBe(bytes);
   });
 
-  test.each([['text'], [null], [[Uint8Array.of(1)]]])('throws for %o, which is no bytes', (value) => {
+  test.each([['text'], [null], [[Uint8Array.of(1)]]])('throws for %o, which is not bytes', (value) => {
     expect(() => bytesCodec.encode(value)).toThrow(TypeError);
   });
 

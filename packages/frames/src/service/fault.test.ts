@@ -21,7 +21,7 @@ describe('encodeFault', () => {
     );
   });
 
-  test('sends nothing else that a refusal holds', () => {
+  test('sends nothing else from a refusal', () => {
     const refusal = { origin: 'local', code: 'C', message: 'm', cause: new Error('secret') } as const;
     expect(encodeFault(refusal)).toEqual(wire({ code: 'C', message: 'm' }));
   });
@@ -60,7 +60,7 @@ describe('decodeFault', () => {
     ['another first frame', framesOf('fault1', '{"code":"C","message":"m"}')],
     ['a first frame that only begins like the marker', [Uint8Array.of(...MARKER, 0), ...framesOf('{}')]],
     ['the marker in second place', [...framesOf('{}'), MARKER]],
-  ])('is undefined for %s: that is no error reply', (_, body) => {
+  ])('is undefined for %s: that is not an error reply', (_, body) => {
     expect(decodeFault(body)).toBeUndefined();
   });
 
@@ -79,7 +79,7 @@ describe('decodeFault', () => {
     expect(decodeFault(body)).toStrictEqual(UNREADABLE);
   });
 
-  test('believes no more than it would send', () => {
+  test('accepts no more than it would send', () => {
     const issue = { path: Array<string>(50).fill('k'), message: 'm' };
     const fault = decodeFault(wire({ code: 'c'.repeat(100), message: 'm', issues: Array<unknown>(500).fill(issue) }));
     expect(fault?.code).toHaveLength(64);
@@ -87,7 +87,7 @@ describe('decodeFault', () => {
     expect(fault?.issues?.[0]?.path).toHaveLength(12);
   });
 
-  test('leaves out issues that are none', () => {
+  test('leaves out invalid issues', () => {
     const good = { path: [1, 'a'], message: 'm' };
     const bad = [
       null,

@@ -22,7 +22,7 @@ const order = defineService({
   partial: z.object({ percent: z.number().max(100) }),
 });
 
-/** A schema made by hand, to show that no library is needed and to misbehave at will. */
+/** A hand-made schema, to show that no library is needed and to misbehave at will. */
 function schema<Output>(validate: StandardSchema<Output>['~standard']['validate']): StandardSchema<Output> {
   return { '~standard': { version: 1, vendor: 'test', validate } };
 }
@@ -42,7 +42,7 @@ async function refusal(result: Promise<ServiceResult<unknown>>) {
 }
 
 describe('a request', () => {
-  test('travels as JSON as it was given; defaults are filled in where it arrives', async () => {
+  test('travels unchanged as JSON; defaults are filled in where it arrives', async () => {
     const body = await value(order.encodeRequest({ item: 'pen' }));
     expect(toHex(body)).toEqual(toHex(framesOf('{"item":"pen"}')));
     expect(await value(order.decodeRequest(body))).toEqual({ item: 'pen', count: 1 });
@@ -56,7 +56,7 @@ describe('a request', () => {
     });
   });
 
-  test('that is invalid is refused where it arrives, and the client learns why', async () => {
+  test('that is invalid is refused on arrival, and the client learns why', async () => {
     const refused = await refusal(order.decodeRequest(framesOf('{"item":1,"count":"x"}')));
     expect(refused).toMatchObject({ origin: 'local', code: 'REQUEST_INVALID' });
     expect(refused.message).toMatch(/^request of service "order" is invalid: item: .* \(and 1 more\)$/);
@@ -143,7 +143,7 @@ describe('a schema', () => {
     expect(JSON.stringify(encodeFault(refused).map(String))).not.toContain('bug');
   });
 
-  test('that gives no reason has refused the value too', async () => {
+  test('that gives no reason has refused the value, too', async () => {
     const silent = with_(schema(() => ({ issues: [] })));
     expect(await refusal(silent.decodeRequest(framesOf('1')))).toMatchObject({
       message: 'request of service "s" is invalid: no reason given',
@@ -183,7 +183,7 @@ describe('a codec', () => {
     expect(toHex(await value(service.encodePartial(1)))).toEqual(toHex(framesOf('1')));
   });
 
-  test('cannot pass a reply for an error reply', async () => {
+  test('cannot make a reply look like an error reply', async () => {
     const disguised = encodeFault({ code: 'C', message: 'm' });
     expect(await refusal(with_(raw).encodeReply(disguised))).toMatchObject({
       origin: 'local',
@@ -228,14 +228,14 @@ describe('defineService', () => {
     expect(() => defineService({ name: 's', request: anything, reply: broken })).toThrow('the reply schema');
   });
 
-  test('throws for a schema of partials that is none', () => {
+  test('throws for an invalid schema of partials', () => {
     const partial = {} as unknown as StandardSchema;
     expect(() => defineService({ name: 's', request: anything, reply: anything, partial })).toThrow(
       'the partial schema',
     );
   });
 
-  test('gives types to both sides', () => {
+  test('types both sides', () => {
     type Order = typeof order;
     expectTypeOf<ServiceRequestInput<Order>>().toEqualTypeOf<{ item: string; count?: number | undefined }>();
     expectTypeOf<ServiceRequest<Order>>().toEqualTypeOf<{ item: string; count: number }>();

@@ -243,7 +243,7 @@ it('is deterministic: equal events give equal effects', () => {
   );
 });
 
-it('survives any frames from anybody', () => {
+it('survives any frames from any peer', () => {
   const word = fc.oneof(
     fc.constantFrom('', '1', '0', 'MONITOR', 'PZQ-DELAY-MS:1', 'PZQ-TTL-MS:x', 'REPLICA:'),
     fc.uint8Array({ maxLength: 60 }).map(latin1),

@@ -15,7 +15,7 @@ beforeEach(() => {
   broker = new BrokerUnderTest({ queueMax: 2, defaultQueueMax: 2, unknownQueue: 'wait', requestTtlMs: 2000 });
 });
 
-/** The detail of now. */
+/** The current detail. */
 const detail = () => broker.engine.detail(broker.now);
 const queue = (name: string) => detail().services.find((each) => each.name === name);
 const worker = (id: string) => detail().workers.find((each) => each.id === id);
@@ -70,7 +70,7 @@ it('counts a known workload exactly: results, a resend, a loss, refusals, bad fr
   ]);
 });
 
-it('tells of each worker what it does, since when, and what it has done', () => {
+it('reports what each worker does, since when, and what it has done', () => {
   broker.inform('w1', 'mail', 'default');
   broker.inform('w2', 'mail');
   broker.scheduler('s1');
@@ -153,7 +153,7 @@ it('counts jobs that end in silence as unconfirmed, and those that READY ends as
   });
 });
 
-it('tells which worker had jobs resent because one of its processes was replaced', () => {
+it('reports which worker had jobs resent because one of its processes was replaced', () => {
   broker.inform('w1', 'mail');
   broker.ready('w1', 2);
   broker.request('c1', 'j1', 'mail', 'reply-requested,retry-count:1');

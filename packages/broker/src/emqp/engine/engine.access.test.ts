@@ -42,14 +42,14 @@ describe('rule 33: requests', () => {
 });
 
 describe('rule 33: workers and schedulers', () => {
-  it('rule 33: INFORM is refused as a whole when one queue is not allowed', () => {
+  it('rule 33: INFORM is refused as a whole if one queue is not allowed', () => {
     const under = broker();
     expect(under.inform('w1@bob', 'mail', 'other')).toEqual(['note message-dropped not-allowed w1@bob']);
     expect(under.scheduler('s1@ada')).toEqual(['note message-dropped not-allowed s1@ada']);
     expect(under.stats).toMatchObject({ workers: 0, schedulers: 0, queues: [] });
   });
 
-  it('rule 33: are dismissed when the rules change, and guaranteed jobs go to those who stay', () => {
+  it('rule 33: are dismissed when the rules change, and guaranteed jobs go to the remaining workers', () => {
     const under = broker();
     under.access(ADA, { ...BOB, keys: ['bob', 'eve'] });
     for (const name of ['w1@eve', 'w2@eve', 'w3@bob']) {
@@ -77,7 +77,7 @@ describe('rule 33: workers and schedulers', () => {
     { kind: 'heartbeat', id: 'x', time: '' },
     { kind: 'inform-worker', id: 'x', queues: [{ weight: 10, name: 'mail' }] },
     { kind: 'malformed', reason: 'frame-count' },
-  ] as const)('rule 33: $kind under the routing id of a worker by another key does nothing to it', (command) => {
+  ] as const)('rule 33: $kind under the routing id of a worker by another key has no effect on it', (command) => {
     const under = broker();
     under.inform('w1@bob', 'mail');
     under.ready('w1@bob');
@@ -94,7 +94,7 @@ describe('rule 33: the admin endpoint', () => {
   const CAROL = { keys: ['carol'], request: ['admin'] };
 
   it.each(['status', 'show-workers', 'show-schedulers', 'disconnect'] as const)(
-    'rule 33: %s is not obeyed, and not answered, without the right to request admin',
+    'rule 33: %s is neither obeyed nor answered without the right to request admin',
     (kind) => {
       const under = broker();
       const say = (name: string) => under.step({ kind: 'admin', peer: peerNamed(name), command: { kind, id: 'x' } });
@@ -105,7 +105,7 @@ describe('rule 33: the admin endpoint', () => {
     },
   );
 
-  it('rule 33: DISCONNECT of a client needs it as well', () => {
+  it('rule 33: DISCONNECT of a client needs this right as well', () => {
     const under = new BrokerUnderTest({ allowClientDisconnect: true });
     under.access(ADA, CAROL);
     const say = (name: string) =>
@@ -120,7 +120,7 @@ describe('rule 33: the admin endpoint', () => {
   });
 });
 
-it('rule 33: leaving workers may not finish their jobs when the rules change, and guaranteed jobs go on', () => {
+it('rule 33: leaving workers may not finish their jobs when the rules change, and guaranteed jobs continue', () => {
   const under = new BrokerUnderTest();
   under.access(ADA, { ...BOB, keys: ['bob', 'eve'] });
   for (const name of ['w1@eve', 'w2@bob']) {

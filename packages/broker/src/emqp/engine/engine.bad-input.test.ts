@@ -1,4 +1,4 @@
-/** docs/protocols/emqp.md, section "Bad input": each row, including those that kill EventMQ's own router. */
+/** docs/protocols/emqp.md, section "Bad input": each row, including those that crash EventMQ's own router. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, jobBody, VERSION } from '../../../test/emqp/broker-under-test.js';
 
@@ -69,7 +69,7 @@ const FROM_STRANGERS: readonly Row[] = [
 
 let broker: BrokerUnderTest;
 
-/** A broker with worker `w1`, which has job m1 for client c1, scheduler `s1`, and queue default with a waiting request. */
+/** A broker with worker `w1`, which has job m1 of client c1, scheduler `s1`, and queue default with a waiting request. */
 beforeEach(() => {
   broker = new BrokerUnderTest();
   broker.inform('w1');
@@ -79,7 +79,7 @@ beforeEach(() => {
   broker.request('c1', 'm2');
 });
 
-/** The broker still does all it should. */
+/** The broker still works. */
 function worksOn(): void {
   expect(broker.stats).toMatchObject({ workers: 1, schedulers: 1, openRequests: 2 });
   expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
@@ -121,7 +121,7 @@ it('KBYE and KBAI from a stranger are ignored', () => {
   worksOn();
 });
 
-it.each([[''], ['x'], ['\ufffd'], ['9'.repeat(100)]])('HEARTBEAT with time %j is life', (time) => {
+it.each([[''], ['x'], ['\ufffd'], ['9'.repeat(100)]])('HEARTBEAT with time %j is a sign of life', (time) => {
   expect(broker.say('w1', 'HEARTBEAT', 'm', time.replace('\ufffd', '\xef\xbf\xbd'))).toEqual([]);
   worksOn();
 });
@@ -135,7 +135,7 @@ it('headers that are not understood are ignored and counted, and the request is 
   expect(broker.stats.counters.headersIgnored).toBe(2);
 });
 
-it('a body that is not JSON is forwarded all the same', () => {
+it('a body that is not JSON is still forwarded', () => {
   expect(broker.request('c1', 'm3', 'default', '', '\xff{')).toEqual(['-> c1 ACCEPTED m3']);
 });
 
@@ -158,7 +158,7 @@ it('REPLY of five frames is dropped when the worker has several jobs', () => {
   expect(broker.stats.openRequests).toBe(4);
 });
 
-it.each(['unknown', 'm2'])('REPLY to a job the worker does not have is dropped: %s', (of) => {
+it.each(['unknown', 'm2'])('REPLY to a job that the worker does not have is dropped: %s', (of) => {
   expect(broker.reply('w1', of)).toEqual(['note message-dropped reply-unknown w1']);
   worksOn();
 });
@@ -174,7 +174,7 @@ it('READY beyond 100,000 slots is capped and counted', () => {
   expect(broker.stats.slots).toBe(100_000);
 });
 
-it('the same about the same peer is logged once a minute, and counted each time', () => {
+it('a repeated fault of the same peer is logged once a minute, and counted each time', () => {
   broker.frames('x', 'y');
   expect(broker.frames('x', 'y')).toEqual([]);
   expect(broker.frames('z', 'y')).toHaveLength(1);
@@ -183,7 +183,7 @@ it('the same about the same peer is logged once a minute, and counted each time'
   expect(broker.frames('x', 'y')).toHaveLength(1);
 });
 
-/** Who, what, and what follows. */
+/** Sender, frames, and consequence. */
 const KILLERS: readonly (readonly [string, string, readonly string[], readonly string[]])[] = [
   ['a routing id that is not UTF-8', NOT_UTF8, ['REQUEST', 'm', 'default', '', 'x'], [`-> ${NOT_UTF8} ACCEPTED m`]],
   ['a frame that is not UTF-8', 'c2', ['REQUEST', NOT_UTF8, 'default', '', NOT_UTF8], [`-> c2 ACCEPTED ${NOT_UTF8}`]],
@@ -204,7 +204,7 @@ const KILLERS: readonly (readonly [string, string, readonly string[], readonly s
   ['DISCONNECT from a worker', 'w1', ['DISCONNECT', 'm'], ['note message-dropped disconnect-refused w1']],
 ];
 
-it.each(KILLERS)('survives what ends EventMQ’s own router: %s', (_row, name, frames, then) => {
+it.each(KILLERS)('survives what crashes EventMQ’s own router: %s', (_row, name, frames, then) => {
   expect(broker.say(name, ...frames)).toEqual(then);
   expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m2 default']);
 });

@@ -28,7 +28,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.schedule('c1', 'm3')).toEqual(['note message-dropped no-scheduler c1']);
   });
 
-  it('rule 27: says farewell to schedulers and idle workers at once, to busy ones after their last job', () => {
+  it('rule 27: says goodbye to schedulers and idle workers at once, to busy ones after their last job', () => {
     broker.inform('w2');
     broker.scheduler('s1');
     broker.ready('w1', 2);
@@ -47,7 +47,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.ready('w1')).toEqual([...BYES, ...TO_CLIENT, 'drained']);
   });
 
-  it('rule 27: says farewell to waiting clients, once, when nothing more will come', () => {
+  it('rule 27: says goodbye to waiting clients, once, when nothing more will come', () => {
     broker.ready('w1', 2);
     broker.scheduler('s1');
     for (const [client, id] of [
@@ -77,7 +77,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.ready('w1')).toEqual([...BYES, ...TO_CLIENT, 'drained']);
   });
 
-  it('rule 27: nor does the READY of a process that has just begun, while a reply is due', () => {
+  it('rule 27: nor does the READY of a process that has just started end it, while a reply is due', () => {
     broker.ready('w1');
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.ready('w1');
@@ -95,7 +95,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it('rule 27: waits no longer than drainMs; the remaining jobs are counted and logged', () => {
+  it('rule 27: waits at most drainMs; the remaining jobs are counted and logged', () => {
     broker.ready('w1');
     broker.request('c1', 'm1');
     broker.request('c2', 'm2');
@@ -134,7 +134,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.stats.counters).toMatchObject({ unconfirmed: 1 });
   });
 
-  it('rule 27: that was told by an admin says ACK first, and again when told again', () => {
+  it('rule 27: told by an admin, answers ACK first, and again when told again', () => {
     broker.ready('w1');
     broker.request('c1', 'm1');
     expect(broker.admin('a1', 'DISCONNECT')).toEqual(['-> a1 ACK admin:1']);
@@ -142,7 +142,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.ready('w1')).toEqual([...BYES, 'drained']);
   });
 
-  it('rule 27: ignores everything once it has ended', () => {
+  it('rule 27: ignores everything after it has ended', () => {
     broker.drain();
     expect(broker.request('c1', 'm1')).toEqual([]);
     expect(broker.inform('w1')).toEqual([]);

@@ -1,4 +1,4 @@
-/** Rules 17 to 20: what becomes of jobs whose workers die or leave. */
+/** Rules 17 to 20: what happens to jobs whose workers die or leave. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
 
@@ -51,7 +51,7 @@ describe('a guaranteed job', () => {
     expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 mail']);
   });
 
-  it('rule 17: is answered by the worker that has it last', () => {
+  it('rule 17: is answered by its last worker', () => {
     workers('w1', 'w2');
     broker.request('c1', 'm1', 'default', 'guarantee,reply-requested');
     broker.gone('w1');
@@ -59,7 +59,7 @@ describe('a guaranteed job', () => {
     expect(broker.stats.openRequests).toBe(0);
   });
 
-  it('rule 17: may be answered by the worker that was given up, come back under another name; the other answer is dropped', () => {
+  it('rule 17: may be answered by a worker that was given up and returned under another name; the other answer is dropped', () => {
     workers('w1', 'w2');
     broker.request('c1', 'm1', 'default', 'guarantee,reply-requested');
     broker.gone('w1');
@@ -68,7 +68,7 @@ describe('a guaranteed job', () => {
     expect(broker.reply('w2', 'm1')).toEqual(['note message-dropped reply-unknown w2']);
   });
 
-  it('rule 17: may be answered while it waits again, and is not started then', () => {
+  it('rule 17: may be answered while it waits again, and then does not start', () => {
     workers('w1');
     broker.request('c1', 'm1', 'default', 'guarantee,reply-requested');
     broker.gone('w1');
@@ -77,7 +77,7 @@ describe('a guaranteed job', () => {
     expect(broker.ready('w1')).toEqual([]);
   });
 
-  it('rule 17: is not confused with another one of the same id', () => {
+  it('rule 17: is not confused with another job with the same id', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'uuid', 'default', 'guarantee');
@@ -100,7 +100,7 @@ describe('a guaranteed job', () => {
     expect(broker.stats.openRequests).toBe(0);
   });
 
-  it('rule 17: that asked for no reply is given up with only a note', () => {
+  it('rule 17: without reply-requested is given up with only a note', () => {
     broker = new BrokerUnderTest({ guaranteeAttempts: 1 });
     workers('w1');
     broker.request('c1', 'm1', 'default', 'guarantee');
@@ -148,7 +148,7 @@ describe('a worker that leaves', () => {
     ]);
   });
 
-  it('rule 18: keeps its jobs as long as it says HEARTBEAT, and loses them after leaveGraceMs of silence', () => {
+  it('rule 18: keeps its jobs as long as it sends HEARTBEAT, and loses them after leaveGraceMs of silence', () => {
     workers('w1', 'w2');
     broker.request('c1', 'm1', 'default', 'guarantee');
     broker.bye('w1');
@@ -172,7 +172,7 @@ describe('a worker that leaves', () => {
     expect(broker.ready('w1')).toEqual(['note message-dropped unknown-peer w1']);
   });
 
-  it('rule 18: with a job that is not guaranteed may finish that too; when it does not, the job is lost', () => {
+  it('rule 18: with a job that is not guaranteed may finish that, too; if it does not, the job is lost', () => {
     workers('w1');
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.bye('w1');
@@ -221,7 +221,7 @@ describe('a worker that never answers guaranteed jobs', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, counters: { unconfirmed: 1 } });
   });
 
-  it('rule 19: does not hold for a worker that has answered such a job', () => {
+  it('rule 19: does not apply to a worker that has answered such a job', () => {
     workers('w1');
     broker.live(10_000, 'w1');
     silent('m1');
@@ -235,7 +235,7 @@ describe('a worker that never answers guaranteed jobs', () => {
     expect(broker.stats.queues).toMatchObject([{ name: 'default', waiting: 1 }]);
   });
 
-  it('rule 19: does not hold for a job that asked for a reply', () => {
+  it('rule 19: does not apply to a job that requested a reply', () => {
     workers('w1');
     silent('m1', 'guarantee,reply-requested');
     broker.ready('w1');
@@ -245,7 +245,7 @@ describe('a worker that never answers guaranteed jobs', () => {
 });
 
 describe('a job without guarantee', () => {
-  it('rule 20: is lost with its worker, and counted; a client that asked for the result is told instead', () => {
+  it('rule 20: is lost with its worker, and counted; a client that requested the result is told instead', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1');
@@ -259,7 +259,7 @@ describe('a job without guarantee', () => {
     expect(broker.dropped).toEqual({ 'jobs-lost': 2 });
   });
 
-  it('rule 20: that has ended is not lost: READY ends what has no reply', () => {
+  it('rule 20: that has ended is not lost: READY ends a job without a reply', () => {
     workers('w1');
     broker.request('c1', 'm1');
     broker.ready('w1');
@@ -279,7 +279,7 @@ describe('a job without guarantee', () => {
 });
 
 describe('a job with retry-count', () => {
-  it('rule 17: goes to the next worker when its worker is lost, as often as it says', () => {
+  it('rule 17: goes to the next worker when its worker is lost, as often as it allows', () => {
     workers('w1', 'w2', 'w3', 'w4');
     broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:2');
     expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 default']);
@@ -303,7 +303,7 @@ describe('a job with retry-count', () => {
     expect(broker.reply('w2', 'm1')).toEqual(['note message-dropped reply-unknown w2']);
   });
 
-  it('rule 17: may be answered by the worker that was given up, come back under another name', () => {
+  it('rule 17: may be answered by a worker that was given up and returned under another name', () => {
     workers('w1', 'w2');
     broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:1');
     broker.gone('w1');
@@ -311,7 +311,7 @@ describe('a job with retry-count', () => {
     expect(broker.reply('w3', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 16: a dispatch that came back is none of them', () => {
+  it('rule 16: a dispatch that came back does not count', () => {
     workers('w1', 'w2', 'w3');
     broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:1');
     expect(broker.undeliverable('w1')).toContain('-> w2 REQUEST m1 default');
@@ -328,7 +328,7 @@ describe('a job with retry-count', () => {
 });
 
 describe('a job whose process was replaced', () => {
-  /** Worker w1 with so many slots, all known. */
+  /** Worker w1 with this many slots, all known. */
   function settled(slots: number): void {
     broker.inform('w1');
     broker.ready('w1', slots);
@@ -347,7 +347,7 @@ describe('a job whose process was replaced', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, slots: 1 });
   });
 
-  it('rule 20: is run again by a free worker, as often as retry-count says', () => {
+  it('rule 20: is run again by a free worker, as often as retry-count allows', () => {
     settled(1);
     asked('m1', 'reply-requested,retry-count:1');
     expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 default']);
@@ -357,7 +357,7 @@ describe('a job whose process was replaced', () => {
     ]);
   });
 
-  it('rule 20: is known among several when the others have been answered', () => {
+  it('rule 20: is identified among several once the others have been answered', () => {
     settled(3);
     for (const id of ['m1', 'm2', 'm3']) asked(id);
     expect(broker.ready('w1')).toEqual([]);
@@ -381,7 +381,7 @@ describe('a job whose process was replaced', () => {
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 20: is not assumed lost where another job may have ended in silence', () => {
+  it('rule 20: is not assumed lost if another job may have ended silently', () => {
     settled(2);
     asked('m1');
     asked('m2', 'guarantee');

@@ -1,4 +1,4 @@
-/** Rules 37 to 39: what an operator does to workers and queues. */
+/** Rules 37 to 39: an operator's actions on workers and queues. */
 import { memoryRecords } from '@proj/transport';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
@@ -16,14 +16,14 @@ const worker = (name: string, slots = 1) => {
 };
 
 describe('a dismissed worker', () => {
-  it('rule 37: gets our farewell, and results of jobs it still has are forwarded', () => {
+  it('rule 37: gets our goodbye, and results of its remaining jobs are forwarded', () => {
     worker('w1');
     broker.request('c1', 'j1', 'mail', 'reply-requested');
     expect(dismiss('w1', false)).toEqual(['-> w1 KBYE', 'left w1 dismissed']);
     expect(broker.reply('w1', 'j1')).toContain('-> c1 RESULT j1 {"value": 5}');
   });
 
-  it('rule 37: finishes its jobs first if it is drained, and gets no others', () => {
+  it('rule 37: finishes its jobs first if it is drained, and gets no new ones', () => {
     worker('w1', 2);
     broker.request('c1', 'j1', 'mail', 'reply-requested');
     expect(dismiss('w1', true)).toEqual([]);
@@ -81,7 +81,7 @@ describe('a paused queue', () => {
     expect(broker.engine.detail(broker.now).services[0]).not.toHaveProperty('isPaused');
   });
 
-  it('rule 38: keeps what waits without a worker, and loses patience only after it is resumed', () => {
+  it('rule 38: keeps what waits without a worker, and its waiting limit runs only after it is resumed', () => {
     broker.request('c1', 'j1', 'mail');
     pause(true);
     broker.advance(10_000);
@@ -91,7 +91,7 @@ describe('a paused queue', () => {
     expect(broker.stats.queues).toMatchObject([{ name: 'default', waiting: 1 }]);
   });
 
-  it('rule 38: stays paused while nobody serves it, and leaves other queues alone', () => {
+  it('rule 38: stays paused while it has no workers, and leaves other queues alone', () => {
     worker('w1');
     pause(true);
     broker.bye('w1');
@@ -107,7 +107,7 @@ describe('a paused queue', () => {
 });
 
 describe('a purged queue', () => {
-  it('rule 39: gives up what waits, tells clients that wait for results, and leaves running jobs alone', () => {
+  it('rule 39: gives up waiting jobs, tells clients that await results, and leaves running jobs alone', () => {
     worker('w1');
     broker.request('c1', 'j1', 'mail', 'reply-requested');
     broker.request('c1', 'j2', 'mail', 'reply-requested');

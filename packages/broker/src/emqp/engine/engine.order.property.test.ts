@@ -6,7 +6,7 @@ import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
 interface Place {
   readonly queue: string;
   readonly weight: number;
-  /** When the worker last got a job from it; in the beginning, the order of INFORM. */
+  /** When the worker last got a job from it; at first, the order of INFORM. */
   served: number;
 }
 
@@ -14,7 +14,7 @@ interface ModelWorker {
   readonly name: string;
   readonly places: Place[];
   slots: number;
-  /** When it last got a job, or a slot where it had none. */
+  /** When it last got a job, or a slot if it had none. */
   used: number;
 }
 
@@ -53,7 +53,7 @@ class Model {
     return undefined;
   }
 
-  /** The first job of the client whose turn it is; its others go behind what everybody else has waiting by now. */
+  /** The first job of the client whose turn it is; its other jobs go behind everything that waits by now. */
   #next(queue: string): string | undefined {
     const [first, ...others] = this.#waiting.get(queue) ?? [];
     const isMine = ({ client }: { readonly client: string }) => client === first?.client;
@@ -85,7 +85,7 @@ it('rule 13: jobs go to the workers that the model names, in the same order', ()
   fc.assert(
     fc.property(crew, story, (workers, events) => {
       const [broker, model] = [new BrokerUnderTest(), new Model()];
-      // Nobody's queue is unknown, and this one never works.
+      // No client uses an unknown queue, and this one never has a worker.
       broker.inform('w9', 'a', 'b', 'c');
       for (const [i, places] of workers.entries()) {
         broker.inform(NAMES[i] ?? '', ...places.map(([name, weight]) => `${name}:${weight}`));

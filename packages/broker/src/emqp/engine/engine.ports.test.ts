@@ -1,4 +1,6 @@
-/** Rules 23 to 26 and 28 to 30: versions, spellings, any bytes, who may stop the broker, and what an admin sees. */
+/**
+ * Rules 23 to 26 and 28 to 30: versions, spellings, arbitrary bytes, who may stop the broker, and what an admin sees.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
 
@@ -33,7 +35,7 @@ describe('what is understood', () => {
     expect(broker.reply(id, '\xfe', '\xff')).toEqual(['-> \xff\0 RESULT \xfe \xff']);
   });
 
-  it('rule 25: identities that UTF-8 would make equal stay two', () => {
+  it('rule 25: identities that are equal in UTF-8 stay distinct', () => {
     broker.say('w\xff', 'INFORM', 'i', '', 'worker');
     broker.say('w\xfe', 'INFORM', 'i', '', 'worker');
     expect(broker.stats.workers).toBe(2);
@@ -74,7 +76,7 @@ describe('administration', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it.each(['NONSENSE', 'REQUEST', 'INFORM'])('rule 28: %s has none either, and is counted', (word) => {
+  it.each(['NONSENSE', 'REQUEST', 'INFORM'])('rule 28: %s has no answer either, and is counted', (word) => {
     expect(broker.admin('a1', word)).toEqual([expect.stringMatching(/^note message-dropped [a-z-]+ a1$/)]);
   });
 
@@ -128,7 +130,7 @@ describe('administration', () => {
     expect(broker.admin('a1', 'STATUS')[0]).toContain('"processed_messages_by_queue": {"mail": 2}');
   });
 
-  it('rule 30: ROUTER_SHOW_WORKERS tells queues, last sign of life and slots', () => {
+  it('rule 30: ROUTER_SHOW_WORKERS reports queues, last sign of life and slots', () => {
     broker.inform('w1', 'low:1', '\xc3\xa9:2.5');
     broker.inform('w2', 'low:7');
     broker.now = 1234;
@@ -141,7 +143,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('rule 30: counts what one answer has no room for, and keeps the answer for a moment', () => {
+  it('rule 30: counts what one answer has no room for, and caches the answer for a moment', () => {
     for (let index = 0; index < 11; index++)
       broker.inform(`w${index}`, ...Array.from({ length: 500 }, (_, queue) => `q${index}-${queue}:1`));
     const shown = () =>
@@ -158,7 +160,7 @@ describe('administration', () => {
     expect(shown()['not_shown']).toEqual({ connected_workers: 2, connected_queues: 501 });
   });
 
-  it('rule 30: ROUTER_SHOW_SCHEDULERS tells the last sign of life', () => {
+  it('rule 30: ROUTER_SHOW_SCHEDULERS reports the last sign of life', () => {
     broker.now = 500;
     broker.scheduler('s1');
     expect(broker.admin('a1', 'ROUTER_SHOW_SCHEDULERS')).toEqual([

@@ -110,7 +110,7 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** An engine with its observer, to which peers that mostly behave do what the actions say. */
+/** An engine with its observer, and mostly well-behaved peers that do what the actions say. */
 class World {
   readonly engine: EmqpBrokerEngine;
   readonly observer = new Observer(INTERVAL_MS);
@@ -214,7 +214,7 @@ class World {
     for (const name of ['default', 'a', 'b', 'c']) this.step({ kind: 'pause', queue: name, isPaused: false });
   }
 
-  /** Moves time on; timers come in time, or all at once at the end. */
+  /** Advances time; timers come on time, or all at once at the end. */
   wait(ms: number, late = false): void {
     if (late) this.now += ms;
     passTime(this, this.engine, late ? 0 : ms);
@@ -302,7 +302,7 @@ it('is deterministic: equal events give equal effects', () => {
   );
 });
 
-it('survives any frames from anybody', () => {
+it('survives any frames from any peer', () => {
   const words = framesOf(
     ...['', 'eMQP/1.0', 'INFORM', 'READY', 'REQUEST', 'REPLY', 'SCHEDULE', 'KBYE', 'm', 'worker', 'scheduler'],
     ...['[[10, "a"]]', 'default', 'guarantee', jobBody(), '2'],

@@ -1,4 +1,4 @@
-/** Rules 1 to 8: who is registered, who is alive, who says farewell. */
+/** Rules 1 to 8: which peers are registered, which are alive, and which get goodbye. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, VERSION } from '../../../test/emqp/broker-under-test.js';
 
@@ -39,22 +39,22 @@ describe('INFORM', () => {
     expect(queuesOf()).toEqual(['mail 1']);
   });
 
-  it('rule 1: the last weight of a name that is listed twice counts', () => {
+  it('rule 1: if a name is listed twice, the last weight counts', () => {
     broker.inform('w1', 'a:1', 'a:7');
     expect(broker.admin('a1', 'ROUTER_SHOW_WORKERS')[0]).toContain('"queues": [[7, "a"]]');
   });
 
-  it('rule 2: that was understood is answered with ACK, which names it', () => {
+  it('rule 2: that is valid is answered with ACK, which names it', () => {
     expect(broker.say('w1', 'INFORM', 'i7', '', 'worker')).toContain('-> w1 ACK i7');
   });
 
-  it('rule 2: that was not understood gets no ACK and registers nobody', () => {
+  it('rule 2: that is invalid gets no ACK and registers nobody', () => {
     expect(broker.say('w1', 'INFORM', 'i7', 'default', 'worker')).toEqual(['note message-dropped queues-invalid w1']);
     expect(broker.stats.workers).toBe(0);
     expect(broker.dropped).toEqual({ 'queues-invalid': 1 });
   });
 
-  it('rule 2: that was not understood leaves an earlier registration alone', () => {
+  it('rule 2: that is invalid leaves an earlier registration alone', () => {
     broker.inform('w1');
     broker.say('w1', 'INFORM', 'i7', 'default', 'worker');
     expect(broker.stats.workers).toBe(1);
@@ -92,7 +92,7 @@ describe('INFORM', () => {
     ]);
   });
 
-  it('rule 4: said again is a new conversation: no slots, other queues, ACK', () => {
+  it('rule 4: sent again is a new conversation: no slots, other queues, ACK', () => {
     broker.inform('w1', 'a');
     broker.ready('w1', 3);
     expect(broker.inform('w1', 'b')).toEqual([
@@ -106,7 +106,7 @@ describe('INFORM', () => {
     expect(broker.request('c1', 'm1', 'a')).toEqual(['-> c1 ACCEPTED m1']);
   });
 
-  it('rule 5: of either type is taken on either port and answered where it came', () => {
+  it('rule 5: of either type is accepted on either port and answered there', () => {
     const inform = ['', VERSION, 'INFORM', 'i', '', 'worker'];
     expect(broker.framesAt('frontend', 'w1', ...inform)).toContain('-> w1@frontend ACK i');
     expect(broker.framesAt('backend', 's1', ...inform.with(5, 'scheduler'))).toContain('-> s1@backend ACK i');
@@ -159,7 +159,7 @@ describe('life', () => {
     expect(broker.advance(1)).toContain('9000ms: left w1 expired');
   });
 
-  it('rule 6: silent workers and schedulers are forgotten, and told nothing', () => {
+  it('rule 6: silent workers and schedulers are forgotten without notice', () => {
     broker.inform('w1');
     broker.scheduler('s1');
     const last = broker.advance(9000).filter((line) => line.startsWith('9000ms'));
@@ -167,14 +167,14 @@ describe('life', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it('rule 6: an expired peer must say INFORM again', () => {
+  it('rule 6: an expired peer must send INFORM again', () => {
     broker.inform('w1');
     broker.advance(9000);
     expect(broker.heartbeat('w1')).toEqual(['note message-dropped unknown-peer w1', '-> w1 KBAI', '-> w1 KBYE']);
     expect(broker.inform('w1')).toContain('-> w1 ACK i-w1');
   });
 
-  it('rule 6: an unknown peer that says HEARTBEAT gets our farewell, once, and nothing more until it says INFORM', () => {
+  it('rule 6: an unknown peer that sends HEARTBEAT gets our goodbye, once, and nothing more until it sends INFORM', () => {
     broker.inform('w1');
     broker.ready('w1', 9);
     expect(broker.heartbeat('s1')).toEqual(['note message-dropped unknown-peer s1', '-> s1 KBAI', '-> s1 KBYE']);
@@ -185,13 +185,13 @@ describe('life', () => {
     expect(broker.request('s1', 'm2')).toEqual(['-> s1 ACCEPTED m2', '-> w1 REQUEST m2 default']);
   });
 
-  it('rule 6: a new connection under the same routing id is told again', () => {
+  it('rule 6: a new connection with the same routing id gets it again', () => {
     broker.heartbeat('s1');
     broker.gone('s1');
     expect(broker.heartbeat('s1')).toEqual(['-> s1 KBAI', '-> s1 KBYE']);
   });
 
-  it('rule 6: a process that was too busy to listen takes no peer for dead', () => {
+  it('rule 6: a process that was too busy to listen lets no peer expire', () => {
     broker.inform('w1');
     expect(broker.stall(20_000)).toEqual(['note running-late 17000ms', '-> w1 HEARTBEAT']);
     broker.heartbeat('w1');
@@ -225,13 +225,13 @@ describe('byes', () => {
   it.each([
     ['kbai', 'KBAI'],
     ['kbye', 'KBYE'],
-  ] as const)('rule 7: may be %s alone', (byes, word) => {
+  ] as const)('rule 7: may be only %s', (byes, word) => {
     broker = new BrokerUnderTest({ byes });
     broker.inform('w1');
     expect(broker.drain()).toEqual([`-> w1 ${word}`, 'left w1 drained', 'drained']);
   });
 
-  it.each(['KBYE', 'KBAI'] as const)('rule 8: %s removes the peer, which is sent nothing more', (word) => {
+  it.each(['KBYE', 'KBAI'] as const)('rule 8: %s removes the peer, which gets nothing more', (word) => {
     broker.inform('w1');
     broker.ready('w1');
     broker.scheduler('s1');
@@ -241,7 +241,7 @@ describe('byes', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it('rule 8: of a client is the last word: it gets no acceptance, no result and no farewell', () => {
+  it('rule 8: from a client is final: it gets no acceptance, no result and no goodbye', () => {
     broker.inform('w1');
     broker.ready('w1', 9);
     broker.request('c1', 'm1', 'default', 'reply-requested');
@@ -252,14 +252,14 @@ describe('byes', () => {
     expect(broker.drain().filter((line) => line.includes('c1'))).toEqual([]);
   });
 
-  it('rule 8: of a client is over when it asks again', () => {
+  it('rule 8: from a client is void when it asks again', () => {
     broker.inform('w1');
     broker.ready('w1', 9);
     broker.bye('c1', 'KBAI');
     expect(broker.request('c1', 'm1')).toContain('-> c1 ACCEPTED m1');
   });
 
-  it('rule 8: in any order, repeated, and from strangers are taken in silence', () => {
+  it('rule 8: in any order, repeated, and from strangers are accepted silently', () => {
     broker.inform('w1');
     broker.bye('w1', 'KBAI');
     expect(broker.bye('w1', 'KBYE')).toEqual([]);

@@ -1,4 +1,4 @@
-/** Rule 36: guaranteed jobs that are asked for again. */
+/** Rule 36: guaranteed jobs that are requested again. */
 import { memoryRecords } from '@proj/transport';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, jobBody } from '../../../test/emqp/broker-under-test.js';
@@ -14,14 +14,14 @@ beforeEach(() => {
 const ask = (client: string, headers = WISHES, id = ID, body = jobBody()) =>
   broker.request(client, id, 'default', headers, body);
 
-/** Worker w1 with so many slots. */
+/** Worker w1 with this many slots. */
 function worker(slots = 1): void {
   broker.inform('w1');
   broker.ready('w1', slots);
 }
 
-describe('a guaranteed job that is asked for again', () => {
-  it('rule 36: is accepted again and not run again, and its result goes where it was asked for last', () => {
+describe('a guaranteed job that is requested again', () => {
+  it('rule 36: is accepted again but not run again, and its result goes where it was last requested', () => {
     worker(2);
     expect(ask('c1')).toEqual([`-> c1 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
     broker.gone('c1');
@@ -45,7 +45,7 @@ describe('a guaranteed job that is asked for again', () => {
     expect(ask('c2')).toEqual([`-> c2 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
   });
 
-  it('rule 36: has a route for its result again', () => {
+  it('rule 36: gets a new route for its result', () => {
     broker = new BrokerUnderTest({ resultRouteTtlMs: 5000 });
     worker();
     ask('c1');
@@ -56,7 +56,7 @@ describe('a guaranteed job that is asked for again', () => {
     expect(broker.reply('w1', ID)).toEqual([`-> c1 RESULT ${ID} {"value": 5}`]);
   });
 
-  it('rule 36: is accepted even by a broker that stops, which says farewell where it was asked for last', () => {
+  it('rule 36: is accepted even by a broker that stops, which says goodbye where it was last requested', () => {
     worker();
     ask('c1');
     broker.drain();
@@ -73,10 +73,10 @@ describe('a REQUEST that is not the same', () => {
     ['with another body', () => [ask('c1'), ask('c2', WISHES, ID, jobBody('sub'))]],
     ['with other headers', () => [ask('c1'), ask('c2', 'guarantee')]],
     ['for another queue', () => [ask('c1'), broker.request('c2', ID, 'mail', WISHES)]],
-    ['of another key', () => [ask('c1@ada'), ask('c2@bob')]],
+    ['with another key', () => [ask('c1@ada'), ask('c2@bob')]],
     ['of nobody’s key', () => [ask('c1@ada'), ask('c2')]],
-    ['of a key where there was none', () => [ask('c1'), ask('c2@bob')]],
-    ['of a client whose ids are no UUIDs', () => [ask('c1', WISHES, 'uuid'), ask('c2', WISHES, 'uuid')]],
+    ['with a key instead of none', () => [ask('c1'), ask('c2@bob')]],
+    ['from a client whose ids are not UUIDs', () => [ask('c1', WISHES, 'uuid'), ask('c2', WISHES, 'uuid')]],
   ])('rule 36: %s is another job', (_, requests) => {
     worker(2);
     for (const lines of requests()) expect(lines).toHaveLength(2);
@@ -96,13 +96,13 @@ describe('with a store', () => {
     expect(broker.stored(1)).toEqual([`-> c2 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
   });
 
-  it('rule 36: a job the store could not take is new when it is asked for again', () => {
+  it('rule 36: a job that the store could not take is new when it is requested again', () => {
     ask('c1');
     broker.stored(1, 'disk full');
     expect(ask('c2')).toEqual(['store 2: +1 -0']);
   });
 
-  it('rule 36: a job that was over, not removed yet, and asked for again is one job for the next broker', () => {
+  it('rule 36: a job that was over, not removed yet, and requested again is one job for the next broker', () => {
     worker(2);
     ask('c1');
     broker.stored(1);

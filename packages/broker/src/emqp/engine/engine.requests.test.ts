@@ -1,4 +1,4 @@
-/** Rules 9 to 16: the way of a request to a worker, and of its result back. */
+/** Rules 9 to 16: how a request reaches a worker, and how its result returns. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, jobBody } from '../../../test/emqp/broker-under-test.js';
 
@@ -14,7 +14,7 @@ function withWorker(options: ConstructorParameters<typeof BrokerUnderTest>[0] = 
   broker.ready('w1');
 }
 
-/** Who got which job, of all that was said. */
+/** Who got which job, from all messages. */
 const dispatched = (lines: readonly string[]) =>
   lines.flatMap((line) => /-> (\w+) REQUEST (\w+)/.exec(line)?.slice(1).join(' ') ?? []);
 
@@ -49,32 +49,32 @@ describe('the acceptance', () => {
     ['reply', ['-> c1 ACCEPTED m1']],
     ['ack', ['-> c1 ACK m1']],
     ['both', ['-> c1 ACCEPTED m1', '-> c1 ACK m1']],
-  ] as const)('rule 9: is said as acceptance %s says', (acceptance, expected) => {
+  ] as const)('rule 9: is sent as acceptance %s says', (acceptance, expected) => {
     broker = new BrokerUnderTest({ acceptance });
     expect(broker.request('c1', 'm1')).toEqual(expected);
   });
 
-  it('rule 9: goes to a scheduler as to any client', () => {
+  it('rule 9: goes to a scheduler like to any client', () => {
     broker.scheduler('s1');
     expect(broker.request('s1', 'm1', 'default', 'reply-requested')).toEqual(['-> s1 ACCEPTED m1']);
   });
 });
 
 describe('the result', () => {
-  it('rule 10: goes to the client that asked for it', () => {
+  it('rule 10: goes to the client that requested it', () => {
     withWorker();
     broker.request('c1', 'm1', 'default', 'reply-requested');
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
     expect(broker.stats.counters).toMatchObject({ results: 1, processed: 1 });
   });
 
-  it.each(['reply-requested, timeout:9', '{"reply-requested": true}'])('rule 10: is asked for by %j', (headers) => {
+  it.each(['reply-requested, timeout:9', '{"reply-requested": true}'])('rule 10: is requested by %j', (headers) => {
     withWorker();
     broker.request('c1', 'm1', 'default', headers);
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 10: goes to no client that did not ask', () => {
+  it('rule 10: goes to no client that did not request it', () => {
     withWorker();
     broker.request('c1', 'm1');
     expect(broker.reply('w1', 'm1')).toEqual([]);
@@ -96,7 +96,7 @@ describe('the result', () => {
     expect(broker.stats.awaitedResults).toBe(0);
   });
 
-  it('rule 10: of the oldest job is no longer awaited when there are too many', () => {
+  it('rule 10: of the oldest job is no longer awaited if there are too many', () => {
     broker = new BrokerUnderTest({ resultRouteMax: 2 });
     broker.inform('w1');
     broker.ready('w1', 3);
@@ -215,7 +215,7 @@ describe('dispatch', () => {
     expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 a1', 'w1 b', 'w1 a2']);
   });
 
-  it('rule 13: a job that comes back uses up nobody’s turn', () => {
+  it('rule 13: a job that comes back uses no client’s turn', () => {
     broker.inform('w1');
     for (const id of ['a1', 'a2']) broker.request('c1', id, 'default', 'guarantee');
     broker.request('c2', 'b1');
@@ -225,7 +225,7 @@ describe('dispatch', () => {
     expect(dispatched(broker.ready('w2', 3))).toEqual(['w2 a1', 'w2 b1', 'w2 a2']);
   });
 
-  it('rule 13: a client at the other port under the same routing id has turns of its own', () => {
+  it('rule 13: a client at the other port with the same routing id has its own turns', () => {
     broker.inform('w1');
     broker.request('c1', 'm1');
     broker.request('c1', 'm2');
@@ -242,7 +242,7 @@ describe('dispatch', () => {
   });
 });
 
-describe('a queue that nobody serves', () => {
+describe('a queue without workers', () => {
   it('rule 14: its requests go to default at once, under the name the client wrote', () => {
     withWorker();
     expect(broker.request('c1', 'm1', 'nosuch')).toContain('-> w1 REQUEST m1 nosuch');
@@ -268,7 +268,7 @@ describe('a queue that nobody serves', () => {
     expect(broker.stats.counters.moved).toBe(2);
   });
 
-  it('rule 14: requests that wait when the last worker goes stay, and move likewise', () => {
+  it('rule 14: requests that wait when the last worker leaves stay, and move the same way', () => {
     broker.inform('w1');
     broker.inform('w2', 'mail');
     broker.request('c1', 'm1', 'mail');
@@ -298,14 +298,14 @@ describe('a queue that nobody serves', () => {
     expect(dispatched(broker.ready('w1'))).toEqual(['w1 m1']);
   });
 
-  it('rule 14: with `wait` too many names share default', () => {
+  it('rule 14: with `wait`, names beyond the limit share default', () => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 1 });
     broker.request('c1', 'm1', 'a');
     broker.request('c1', 'm2', 'b');
     expect(broker.stats.queues.map(({ name, waiting }) => `${name} ${waiting}`)).toEqual(['a 1', 'default 1']);
   });
 
-  it('rule 14: names that clients only ask for keep no worker out', () => {
+  it('rule 14: names that clients only request keep no worker out', () => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 2 });
     broker.request('c1', 'm1', 'a');
     broker.request('c1', 'm2', 'b');
@@ -316,7 +316,7 @@ describe('a queue that nobody serves', () => {
     expect(broker.inform('w3', 'b')).toContain('joined w3 worker');
   });
 
-  it('rule 14: a client asks for no more than a share of the names, and others are served', () => {
+  it('rule 14: a client may request only a share of the names, and others are served', () => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 200 });
     for (let n = 0; n < 19; n++) broker.request('c1', `m${n}`, `q${n}`);
     broker.request('c1', 'm20', 'more');
@@ -344,7 +344,7 @@ describe('bounds', () => {
     expect(broker.stats.counters).toMatchObject({ requests: 3, dropped: { 'queue-full': 2 } });
   });
 
-  it('rule 15: all queues together are bounded by bytes, which are given back', () => {
+  it('rule 15: all queues together are bounded in bytes, which are returned', () => {
     broker = new BrokerUnderTest({ queueMaxBytes: 4000, maxMessageBytes: 2000 });
     broker.inform('w1');
     const body = 'x'.repeat(1500);
@@ -371,7 +371,7 @@ describe('bounds', () => {
     expect(broker.stats.counters).toMatchObject({ requests: 41, dropped: { displaced: 1, 'queue-full': 1 } });
   });
 
-  it('rule 15: nobody gives up anything for a client that has as much, nor a few jobs', () => {
+  it('rule 15: no client gives up anything for one that has as much, or when it has only a few jobs', () => {
     broker = new BrokerUnderTest({ defaultQueueMax: 45 });
     for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) broker.request(client, `${client}${i}`);
     expect(broker.request('d', 'x')).toEqual(['note request-dropped queue-full d default']);
@@ -380,7 +380,7 @@ describe('bounds', () => {
     expect(broker.request('a', 'x')).toEqual(['note request-dropped queue-full a default']);
   });
 
-  it('rule 15: when all bytes are used, whoever has most of them waiting gives up as many as one job needs, in any queue', () => {
+  it('rule 15: when all bytes are used, the client with most of them waiting gives up as many jobs as one job needs, in any queue', () => {
     broker = new BrokerUnderTest({ queueMaxBytes: 170_000, maxMessageBytes: 90_000, unknownQueue: 'wait' });
     const body = 'x'.repeat(40_000);
     for (const id of ['f0', 'f1']) broker.request('flood', id, 'a', '', body);
@@ -390,7 +390,7 @@ describe('bounds', () => {
     expect(broker.dropped).toEqual({ 'queue-full': 1, displaced: 2 });
   });
 
-  it('rule 15: nobody gives up anything for a job that would not fit all the same', () => {
+  it('rule 15: no client makes room for a job that would still not fit', () => {
     broker = new BrokerUnderTest({ queueMaxBytes: 178_000, maxMessageBytes: 150_000 });
     for (let i = 0; i < 100; i++) broker.request('flood', `f${i}`, 'default', '', 'x'.repeat(1000));
     expect(broker.request('c1', 'mine', 'default', '', 'y'.repeat(120_000))).toEqual([
@@ -418,7 +418,7 @@ describe('bounds', () => {
     expect(broker.stats.openRequests).toBe(85);
   });
 
-  it('rule 15: a client may have bytes of kept jobs, running ones included, by the same measure', () => {
+  it('rule 15: the same limit applies to the bytes of a client’s kept jobs, including running ones', () => {
     broker = new BrokerUnderTest({ queueMaxBytes: 100_000, maxMessageBytes: 10_000 });
     broker.inform('w1');
     broker.ready('w1', 1000);
@@ -430,7 +430,7 @@ describe('bounds', () => {
     expect(broker.stats.openRequests).toBe(before + 1);
   });
 
-  it('rule 15: a running guaranteed job is charged, any other is not', () => {
+  it('rule 15: only guaranteed jobs are charged while they run', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1');
@@ -497,7 +497,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.stats.queues).toEqual([{ name: 'default', workers: 0, waiting: 1, inFlight: 0 }]);
   });
 
-  it('rule 16: all requests that come back go on, also when the worker is forgotten by then', () => {
+  it('rule 16: all requests that come back continue, even if the worker is forgotten by then', () => {
     broker.inform('w1');
     broker.ready('w1', 3);
     for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
@@ -529,7 +529,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.gone('w1')).toEqual(['note request-dropped jobs-lost c1 default']);
   });
 
-  it('rule 16: guaranteed jobs go on at once, before the request that came back', () => {
+  it('rule 16: guaranteed jobs continue at once, before the request that came back', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1', 'default', 'guarantee');
@@ -539,12 +539,12 @@ describe('a worker that cannot be reached', () => {
     expect(dispatched(broker.ready('w2', 2))).toEqual(['w2 m1', 'w2 m2']);
   });
 
-  it('rule 16: a heartbeat that does not arrive tells it too', () => {
+  it('rule 16: an undeliverable heartbeat means the same', () => {
     broker.inform('w1');
     expect(broker.undeliverable('w1')).toEqual(['left w1 unreachable']);
   });
 
-  it('rule 16: a request that crossed the worker’s farewell goes to the next one', () => {
+  it('rule 16: a request that crossed the worker’s goodbye goes to the next one', () => {
     withWorker();
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.inform('w2');
@@ -554,7 +554,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.stats.leaving).toBe(0);
   });
 
-  it('a reply that does not arrive is dropped and counted', () => {
+  it('an undeliverable reply is dropped and counted', () => {
     withWorker();
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.reply('w1', 'm1');
@@ -563,7 +563,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.dropped).toEqual({ 'reply-undeliverable': 2 });
   });
 
-  it('a client that leaves at once loses nothing but its replies', () => {
+  it('a client that leaves at once loses only its replies', () => {
     broker.request('c1', 'm1');
     broker.gone('c1');
     broker.inform('w1');

@@ -25,7 +25,7 @@ describe('frames', () => {
     ]);
   });
 
-  it('rule 21: SCHEDULE of seven without an interval is refused', () => {
+  it('rule 21: SCHEDULE of seven frames without an interval is refused', () => {
     broker.scheduler('s1');
     expect(broker.say('c1', 'SCHEDULE', 'm1', 'mail', 'guarantee', jobBody())).toEqual([
       'note message-dropped no-interval c1',
@@ -34,7 +34,7 @@ describe('frames', () => {
 });
 
 describe('routing', () => {
-  it('rule 22: SCHEDULE goes to the scheduler that came last', () => {
+  it('rule 22: SCHEDULE goes to the scheduler that registered last', () => {
     broker.scheduler('s1');
     broker.scheduler('s2');
     expect(broker.schedule('c1', 'm1')).toEqual(['-> s2 SCHEDULE m1 every 2 with "guarantee"']);
@@ -48,7 +48,7 @@ describe('routing', () => {
     expect(broker.schedule('c1', 'm3', 'other')).toEqual(['-> s2 SCHEDULE m3 every 2 with "guarantee"']);
   });
 
-  it('rule 22: it is the same job whatever its queue, headers, interval and spacing', () => {
+  it('rule 22: jobs are the same whatever their queue, headers, interval and spacing', () => {
     broker.scheduler('s1');
     broker.schedule('c1', 'm1', 'add');
     broker.scheduler('s2');
@@ -56,7 +56,7 @@ describe('routing', () => {
     expect(broker.say('c2', 'SCHEDULE', 'm2', 'mail', '', '-1', body, '* * * * *')[0]).toMatch(/^-> s1 /);
   });
 
-  it('rule 22: UNSCHEDULE goes to all, and the job is nobody’s then', () => {
+  it('rule 22: UNSCHEDULE goes to all, and then no scheduler has the job', () => {
     broker.scheduler('s1');
     broker.schedule('c1', 'm1');
     broker.scheduler('s2');
@@ -67,7 +67,7 @@ describe('routing', () => {
     expect(broker.schedule('c1', 'm3')).toEqual(['-> s2 SCHEDULE m3 every 2 with "guarantee"']);
   });
 
-  it('rule 22: the jobs of a scheduler that is gone go to the one that came last', () => {
+  it('rule 22: the jobs of a lost scheduler go to the one that registered last', () => {
     broker.scheduler('s1');
     broker.scheduler('s2');
     broker.schedule('c1', 'm1');
@@ -89,7 +89,7 @@ describe('routing', () => {
     expect(broker.undeliverable('s1')).toEqual(['left s1 unreachable']);
   });
 
-  it('rule 22: without a scheduler both are dropped, logged and counted, and the client hears nothing', () => {
+  it('rule 22: without a scheduler both are dropped, logged and counted, and the client gets no answer', () => {
     expect(broker.schedule('c1', 'm1')).toEqual(['note message-dropped no-scheduler c1']);
     expect(broker.unschedule('c2', 'm2')).toEqual(['note message-dropped no-scheduler c2']);
     expect(broker.dropped).toEqual({ 'no-scheduler': 2 });

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 const ask = (id: string, headers = 'guarantee', queue = 'default') => broker.request('c1', id, queue, headers);
 
-/** Worker w1 with so many slots. */
+/** Worker w1 with this many slots. */
 function worker(slots: number, ...queues: string[]): void {
   broker.inform('w1', ...queues);
   broker.ready('w1', slots);
@@ -37,7 +37,7 @@ describe('a guaranteed job', () => {
     expect(broker.stored(2)).toEqual(['-> c1 ACCEPTED m2', '-> c1 ACCEPTED m3']);
   });
 
-  it('rule 35: is refused without a word when the store cannot take it', () => {
+  it('rule 35: is refused without an answer if the store cannot take it', () => {
     ask('m1');
     expect(broker.stored(1, 'disk full')).toEqual([
       'note store-failed disk full',
@@ -47,7 +47,7 @@ describe('a guaranteed job', () => {
     expect(ask('m2')).toEqual(['store 2: +1 -0']);
   });
 
-  it('rule 35: says once a minute per cause that the store fails', () => {
+  it('rule 35: reports once a minute per cause that the store fails', () => {
     const fail = (write: number, error: string) => {
       ask(`m${write}`);
       return broker.stored(write, error).filter((line) => line.includes('note store-failed'));
@@ -70,7 +70,7 @@ describe('a guaranteed job', () => {
     expect(broker.records.size).toBe(0);
   });
 
-  it('rule 35: counts for the bound of its queue while it is being written', () => {
+  it('rule 35: counts towards the bound of its queue while it is being written', () => {
     broker = new BrokerUnderTest({ store: memoryRecords(), defaultQueueMax: 2 });
     ask('m1');
     ask('m2');
@@ -80,7 +80,7 @@ describe('a guaranteed job', () => {
     expect(broker.dropped).toEqual({ 'queue-full': 2 });
   });
 
-  it('rule 35: counts for the share of its client while it is being written', () => {
+  it('rule 35: counts towards the share of its client while it is being written', () => {
     broker = new BrokerUnderTest({ store: memoryRecords(), defaultQueueMax: 100 });
     for (let i = 0; i < 100; i++) ask(`m${i}`);
     expect(broker.dropped).toEqual({ 'queue-full': 25 });
@@ -110,7 +110,7 @@ describe('another broker with the same store', () => {
     expect(broker.reply('w1', 'm2')).toEqual(['-> c1 RESULT m2 {"value": 5}', 'store 1: +0 -1']);
   });
 
-  it('rule 35: lets jobs wait for their own queue, since workers come later', () => {
+  it('rule 35: lets jobs wait for their own queue, since workers register later', () => {
     worker(1, 'mail');
     ask('m1', 'guarantee', 'mail');
     broker.stored(1);
@@ -149,7 +149,7 @@ describe('another broker with the same store', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, counters: { processed: 1, dispatches: 0 } });
   });
 
-  it('rule 35: remembers how many workers a job was lost with', () => {
+  it('rule 35: remembers how many workers a job has lost', () => {
     broker = new BrokerUnderTest({ store: memoryRecords(), guaranteeAttempts: 2 });
     worker(1);
     ask('m1');
@@ -164,7 +164,7 @@ describe('another broker with the same store', () => {
   });
 });
 
-it('rule 35: a broker that stops leaves stored jobs to the next one, and waits for writes under way', () => {
+it('rule 35: a broker that stops leaves stored jobs to the next one, and waits for pending writes', () => {
   broker.inform('w1');
   ask('m1', 'guarantee,reply-requested');
   expect(broker.drain()).not.toContain('drained');

@@ -32,7 +32,7 @@ describe('the pub-sub device', () => {
     ['7 frames, whose headers it ignores', ['', VERSION, 'PUBLISH', 'm', 'news', 'guarantee', 'hello']],
     ['lower case', ['', VERSION, 'publish', 'm', 'news', 'hello']],
     ['version 1.9', ['', 'eMQP/1.9', 'PUBLISH', 'm', 'news', 'hello']],
-  ])('rule 31: publishes topic and body, and nothing else, of %s', (_case, frames) => {
+  ])('rule 31: publishes only topic and body of %s', (_case, frames) => {
     expect(new DeviceUnderTest().frames(...frames)).toEqual(['news|hello']);
   });
 
@@ -76,7 +76,7 @@ describe('the pub-sub device', () => {
     expect(device.engine.stats()).toMatchObject({ published: 2, dropped: { 'not-allowed': 3 } });
   });
 
-  it('notes the same about the same peer once a minute, and counts each time', () => {
+  it('notes a repeated fault of the same peer once a minute, and counts each time', () => {
     const device = new DeviceUnderTest();
     const bad = ['', VERSION, 'PUBLISH', 'm', '', 'x'];
     const said = [0, 59_999, 60_000].map((now) => device.say('p1', now, ...bad).length);

@@ -6,7 +6,7 @@ beforeEach(() => {
   broker = new BrokerUnderTest({ maxAttempts: 2, requestTtlMs: 5000, heartbeatIntervalMs: 10_000 });
 });
 
-/** The detail of now. */
+/** The current detail. */
 const detail = () => broker.engine.detail(broker.now);
 
 it('counts a known workload of a service exactly: replies, a resend, an expiry, a refusal', () => {
@@ -41,7 +41,7 @@ it('counts a known workload of a service exactly: replies, a resend, an expiry, 
   expect(detail().dropped['expired-unserved']).toBe(1);
 });
 
-it('tells how long requests of a service wait and are worked on, now and in all', () => {
+it('reports how long requests of a service wait and run, now and in total', () => {
   broker.ready('w1');
   broker.request('c1', 'a');
   broker.request('c2', 'b');
@@ -64,7 +64,7 @@ it('tells how long requests of a service wait and are worked on, now and in all'
   });
 });
 
-it('tells the outcome of requests that ended without a reply', () => {
+it('reports the outcome of requests that ended without a reply', () => {
   for (const name of ['w1', 'w2', 'w3']) broker.ready(name);
   broker.request('c1', 'a');
   broker.gone('w1');
@@ -81,7 +81,7 @@ it('counts a service inside the broker like one of workers', () => {
   expect(time).toMatchObject({ requests: 1, outcomes: { ok: 1 }, workMs: { count: 1, sumMs: 7 } });
 });
 
-it('tells of each worker what it does, since when, and how long it has been silent', () => {
+it('reports what each worker does, since when, and how long it has been silent', () => {
   broker.ready('w1');
   broker.ready('w2');
   broker.advance(5);
@@ -116,7 +116,7 @@ it('tells of each worker what it does, since when, and how long it has been sile
   ]);
 });
 
-it('tells which clients have open requests, and who sends garbage', () => {
+it('reports which clients have open requests, and which peers send garbage', () => {
   broker.ready('w1');
   broker.request('c1', 'a');
   broker.frames('c2', 'MDPC02', '\x09', 'echo', 'x');
@@ -129,7 +129,7 @@ it('tells which clients have open requests, and who sends garbage', () => {
   expect(Object.values(refused).reduce((sum, each) => sum + each, 0)).toBe(2);
 });
 
-it('shows what was refused of a peer that has registered again as a worker', () => {
+it('shows the refusals of a peer that has registered again as a worker', () => {
   broker.ready('w1');
   broker.frames('w1', 'MDPW02', '\x09');
   broker.ready('w1');
@@ -137,7 +137,7 @@ it('shows what was refused of a peer that has registered again as a worker', () 
   expect([workers[0]?.refused, clients]).toEqual([{ 'unknown-command': 1 }, []]);
 });
 
-it('says that an answered request was lost to its client if that was gone', () => {
+it('reports an answered request as lost to its client if that was gone', () => {
   broker.ready('w1');
   broker.request('c1', 'a');
   broker.gone('c1');
@@ -153,7 +153,7 @@ it('counts refusals of a known service among its outcomes', () => {
   expect(detail().services[0]?.outcomes).toEqual({ draining: 1 });
 });
 
-it('goes on with the figures of a service whose workers come back, and keeps none of names that nobody served', () => {
+it('continues the figures of a service whose workers return, and keeps none of names without workers', () => {
   broker.ready('w1');
   broker.request('c1', 'a');
   broker.final('w1', 'c1', 'A');

@@ -18,7 +18,7 @@ describe('rule 1: workers', () => {
     expect(pool.stats).toMatchObject({ openRequests: 0, clients: 0, counters: { requests: 2, replies: 2 } });
   });
 
-  it('rule 1: are those of a broker: heartbeats, expiry, DISCONNECT', () => {
+  it('rule 1: are treated as by a broker: heartbeats, expiry, DISCONNECT', () => {
     pool.ready('w1');
     expect(pool.advance(2500)).toEqual(['2500ms: -> w1 HEARTBEAT']);
     expect(pool.ready('w1')).toEqual([
@@ -46,7 +46,7 @@ describe('rule 1: workers', () => {
     expect(pool.final('w1', 1, 'A')).toEqual(['answer 1 "A"']);
   });
 
-  it('rule 1: the right to serve matters to a pool, the right to request does not', () => {
+  it('rule 1: a pool checks the right to serve, but not the right to request', () => {
     pool.access({ keys: ['ada'], serve: ['echo'] });
     expect(pool.ready('w1')).toContain('-> w1 DISCONNECT');
     pool.ready('w2@ada');
@@ -60,14 +60,14 @@ describe('rule 1: workers', () => {
 });
 
 describe('rule 2: requests', () => {
-  it('rule 2: wait for a worker, in their order', () => {
+  it('rule 2: wait for a worker, in order', () => {
     for (const [id, body] of ['a', 'b', 'c'].entries()) expect(pool.request(id, body)).toEqual([]);
     expect(pool.ready('w1')).toEqual(['worker-ready w1 echo', '-> w1 REQUEST #0 "a"']);
     expect(pool.final('w1', 0, 'A')).toEqual(['answer 0 "A"', '-> w1 REQUEST #1 "b"']);
     expect(pool.final('w1', 1, 'B')).toEqual(['answer 1 "B"', '-> w1 REQUEST #2 "c"']);
   });
 
-  it('rule 2: have partial replies as they come', () => {
+  it('rule 2: get partial replies as they come', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     expect(pool.partial('w1', 1, 'half')).toEqual(['partial 1 "half"']);
@@ -83,7 +83,7 @@ describe('rule 2: requests', () => {
     expect(pool.disconnect('w2')).toEqual(['worker-lost w2 echo disconnected', 'fail 1 attempts-exhausted']);
   });
 
-  it('rule 2: not after a part of the reply', () => {
+  it('rule 2: are not resent after a part of the reply', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.partial('w1', 1, 'half');
@@ -107,7 +107,7 @@ describe('rule 2: requests', () => {
     expect(pool.engine.heldBytes).toBeGreaterThan(0);
   });
 
-  it('rule 2: keep their bodies, and replies theirs: nothing is given back', () => {
+  it('rule 2: keep their bodies, and replies keep theirs: nothing is returned', () => {
     pool.ready('w1');
     const long = 'x'.repeat(2 ** 15);
     expect(pool.request(1, long)).toHaveLength(1);
@@ -125,7 +125,7 @@ describe('rule 3: patience', () => {
     expect(pool.stats.openRequests).toBe(0);
   });
 
-  it('rule 3: ends one that runs; the reply is dropped, the worker goes on', () => {
+  it('rule 3: ends a running one; the reply is dropped, and the worker continues', () => {
     pool.ready('w1');
     pool.request(1, 'a', 'echo', 500);
     expect(pool.advance(500)).toEqual(['500ms: fail 1 expired']);
@@ -135,7 +135,7 @@ describe('rule 3: patience', () => {
     expect(pool.request(2, 'b')).toEqual(['-> w1 REQUEST #2 "b"']);
   });
 
-  it('rule 3: begins anew with each partial reply', () => {
+  it('rule 3: restarts with each partial reply', () => {
     pool.ready('w1');
     pool.request(1, 'a', 'echo', 500);
     pool.advance(400);
@@ -165,7 +165,7 @@ describe('rule 3: patience', () => {
 });
 
 describe('rule 4: drain', () => {
-  it('rule 4: what waits fails, what runs may finish, workers are told', () => {
+  it('rule 4: waiting requests fail, running ones may finish, workers are told', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.request(2, 'b');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
 import { keyOf, peerNamed } from '../../../test/keyed.js';
 
-/** Ada may request, Bob may serve, and everybody may list. */
+/** Ada may request, Bob may serve, and everyone may list. */
 function broker(): BrokerUnderTest {
   const made = new BrokerUnderTest();
   made.access(
@@ -96,7 +96,7 @@ describe('rule 28: workers', () => {
     ['DISCONNECT', { kind: 'disconnect', version: '0.2' }],
     ['READY', { kind: 'worker-ready', version: '0.2', service: 'echo' }],
     ['no message', { kind: 'malformed', side: 'worker', reason: 'no-command' }],
-  ] as const)('rule 28: %s under the routing id of a worker by another key does nothing to it', (_, command) => {
+  ] as const)('rule 28: %s under the routing id of a worker by another key has no effect on it', (_, command) => {
     const under = broker();
     under.ready('w1@bob');
     under.request('c1@ada', 'hello');
@@ -113,7 +113,7 @@ describe('rule 28: workers', () => {
   });
 });
 
-it('rule 28: without rules everybody may do everything', () => {
+it('rule 28: without rules nothing is restricted', () => {
   const under = new BrokerUnderTest();
   under.ready('w1');
   expect(under.request('c1', 'hello')).toEqual(['-> w1 REQUEST c1 "hello"']);

@@ -56,7 +56,7 @@ const WORKER: readonly Row[] = [
   ['0.2 with an empty frame', ['', 'MDPW02', '\x05'], 'leading-empty'],
 ];
 
-/** A broker with a busy worker `w1`, an idle worker `w2`, and client c1 waiting for its reply. */
+/** A broker with a busy worker `w1`, an idle worker `w2`, and client c1 that awaits its reply. */
 function brokerAtWork(): BrokerUnderTest {
   const broker = new BrokerUnderTest();
   broker.ready('w1');
@@ -145,7 +145,7 @@ describe('rule 6: the address', () => {
     expect(broker.frames('w1', 'MDPW02', '\x04', C, '', 'done')).toEqual(['-> c1 FINAL echo "done"']);
   });
 
-  it('rule 6: any bytes of a client’s id come back as they are', () => {
+  it('rule 6: any bytes of a client’s id come back unchanged', () => {
     const broker = new BrokerUnderTest();
     broker.ready('w1');
     const id = '\x00\xff\x80\x0a';

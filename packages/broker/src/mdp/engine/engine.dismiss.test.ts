@@ -31,7 +31,7 @@ describe('rule 30: dismissed workers', () => {
     expect(broker.ready('w2')).toContain('-> w2 REQUEST c2 "two"');
   });
 
-  it('rule 30: are all of a service, and none that is not meant', () => {
+  it('rule 30: are all workers of a service, and no others', () => {
     broker.ready('w1');
     broker.ready('w2', 'sum');
     broker.ready('w3');
@@ -54,7 +54,7 @@ describe('rule 30: dismissed workers', () => {
     expect(broker.engine.detail(broker.now).workers).toMatchObject([{ id: 'w1', services: ['echo'] }]);
   });
 
-  it('rule 30: are named in hex where their routing id is no text', () => {
+  it('rule 30: are named in hex if their routing id is not text', () => {
     broker.ready('w1');
     expect(broker.step({ kind: 'dismiss', worker: Buffer.from('w1').toString('hex'), isGraceful: false })).toContain(
       '-> w1 DISCONNECT',

@@ -7,7 +7,7 @@ beforeEach(() => {
 });
 
 describe('rule 24: drain', () => {
-  it('rule 24: is over at once when nothing runs', () => {
+  it('rule 24: ends at once if nothing runs', () => {
     broker.ready('w1');
     broker.ready('w2', 'sum', '0.1');
     expect(broker.drain()).toEqual([
@@ -32,7 +32,7 @@ describe('rule 24: drain', () => {
     ]);
   });
 
-  it('rule 24: takes no new requests, MMI included', () => {
+  it('rule 24: accepts no new requests, MMI included', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.drain();
@@ -48,7 +48,7 @@ describe('rule 24: drain', () => {
     expect(broker.dropped).toEqual({ drained: 3 });
   });
 
-  it('rule 24: ends after drainMs even when a job runs on', () => {
+  it('rule 24: ends after drainMs even if a job keeps running', () => {
     broker.ready('w1');
     broker.request('c1', 'for ever');
     broker.drain();
@@ -70,7 +70,7 @@ describe('rule 24: drain', () => {
     expect(broker.final('w2', 'c1', 'done')).toContain('drained');
   });
 
-  it('rule 24: is over when the last running job is given up', () => {
+  it('rule 24: ends when the last running job is given up', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.partial('w1', 'c1', 'half');

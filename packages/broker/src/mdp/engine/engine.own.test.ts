@@ -30,7 +30,7 @@ describe('rule 29: a service inside the broker', () => {
     });
   });
 
-  it('rule 29: answers clients of both versions in their own', () => {
+  it('rule 29: answers clients of both versions in their own version', () => {
     broker.serve('echo', 2);
     expect(broker.request('old', 'x', 'echo', '0.1')).toEqual(['run 1 of 1 for old 0.1 "x"']);
     expect(broker.request('new', 'y')).toEqual(['run 2 of 1 for new "y"']);
@@ -66,7 +66,7 @@ describe('rule 29: a service inside the broker', () => {
     ]);
   });
 
-  it('rule 29: takes waiting requests when it begins', () => {
+  it('rule 29: takes waiting requests when it starts', () => {
     broker.request('c1', '1');
     broker.request('c2', '2');
     broker.request('old', '3', 'echo', '0.1');
@@ -75,7 +75,7 @@ describe('rule 29: a service inside the broker', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it('rule 29: lets requests it is too busy for wait without limit, as for busy workers', () => {
+  it('rule 29: lets requests that it is too busy for wait without limit, as for busy workers', () => {
     broker.request('c1', '1');
     broker.request('c1', '2');
     broker.serve('echo');
@@ -83,7 +83,7 @@ describe('rule 29: a service inside the broker', () => {
     expect(broker.ownFinal(1, 'done')).toContain('run 2 of 1 for c1 "2"');
   });
 
-  it('rule 29: comes after workers: it takes what none is idle for', () => {
+  it('rule 29: comes after workers: it takes requests without an idle worker', () => {
     broker.serve('echo');
     broker.ready('w1');
     expect(broker.request('c1', '1')).toEqual(['-> w1 REQUEST c1 "1"']);
@@ -108,7 +108,7 @@ describe('rule 29: a service inside the broker', () => {
     expect(broker.stats.counters.resends).toBe(1);
   });
 
-  it('rule 29: is asked by those who may request it, whoever may serve it', () => {
+  it('rule 29: may be called by clients that may request it, whoever may serve it', () => {
     broker.serve('echo');
     broker.access({ keys: ['ada'], request: ['echo'] });
     expect(broker.request('c1', 'x')).toEqual(['note request-dropped not-allowed c1 echo']);
@@ -246,7 +246,7 @@ describe('rule 29: the body of a request', () => {
 });
 
 describe('rule 29: withdrawn', () => {
-  it('rule 29: it is gone at once when nothing runs', () => {
+  it('rule 29: it is gone at once if nothing runs', () => {
     broker.serve('echo', 2);
     expect(broker.withdraw(1)).toEqual([]);
     expect(broker.stats.services).toEqual([]);
@@ -254,7 +254,7 @@ describe('rule 29: withdrawn', () => {
     expect(broker.withdraw(1)).toEqual([]);
   });
 
-  it('rule 29: it takes nothing more, and exists until its last handler has ended', () => {
+  it('rule 29: it accepts nothing more, and exists until its last handler has ended', () => {
     broker.serve('echo', 2);
     broker.request('c1', '1');
     expect(broker.withdraw(1)).toEqual([]);
@@ -283,7 +283,7 @@ describe('rule 29: drain', () => {
     expect(broker.ownFinal(1, 'done')).toEqual(['-> c1 FINAL echo "done"', 'drained']);
   });
 
-  it('rule 29: tells those that are not done by drainMs, and keeps nothing of them', () => {
+  it('rule 29: aborts those that have not finished by drainMs, and keeps nothing of them', () => {
     broker = new BrokerUnderTest({ drainMs: 1000 });
     broker.serve('echo', 2);
     broker.request('c1', 'x');

@@ -285,7 +285,7 @@ it('is deterministic: equal events give equal effects', () => {
   );
 });
 
-it('survives any frames from anybody', () => {
+it('survives any frames from any peer', () => {
   const words = [
     '',
     'MDPC02',

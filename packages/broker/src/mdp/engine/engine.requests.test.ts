@@ -21,7 +21,7 @@ describe('rules 4 and 5: names and bodies', () => {
     expect(broker.ready('w1', 'echo')).toEqual(['worker-ready w1 echo']);
   });
 
-  it('rule 5: body frames reach worker and client as the same objects, in order, empty ones included', () => {
+  it('rule 5: body frames reach worker and client as the same objects, in order, including empty ones', () => {
     const body = [new Uint8Array(0), new Uint8Array([1, 2]), new Uint8Array(0)];
     broker.ready('w1');
     const request = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
@@ -38,7 +38,7 @@ describe('rules 4 and 5: names and bodies', () => {
 });
 
 describe('memory of waiting requests', () => {
-  /** What a worker is sent of earlier requests, each a small part of the memory block it arrived in. */
+  /** What a worker was sent for earlier requests, each a small part of the memory block it arrived in. */
   function waited(count: number, requestQueueMaxBytes = 1_000_000): readonly (readonly Uint8Array[])[] {
     broker = new BrokerUnderTest({ requestQueueMaxBytes, maxMessageBytes: 1_000_000 });
     const peer = { key: 'c1', id: Uint8Array.of(99, 49) };
@@ -175,7 +175,7 @@ describe('rule 14: the job of a lost worker', () => {
     expect(broker.gone('w1')).toEqual(['worker-lost w1 echo gone', 'note request-dropped client-gone c1 echo']);
   });
 
-  it('rule 14: is resent within the same step when a worker is idle', () => {
+  it('rule 14: is resent within the same step if a worker is idle', () => {
     broker = new BrokerUnderTest({ muteExpiryMs: 7500 });
     broker.ready('w1');
     broker.ready('w2');
@@ -251,7 +251,7 @@ describe('rule 17: how long requests wait', () => {
     expect(broker.advance(1_000_000).filter((line) => line.includes('dropped'))).toEqual([]);
   });
 
-  it('rule 17: the time without workers ends when one registers, also for requests that waited before it', () => {
+  it('rule 17: the time without workers ends when one registers, even for requests that waited before', () => {
     broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
     broker.ready('w1');
     broker.request('c1', 'first');
@@ -350,7 +350,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.final('w4', 'flood', 'done')).toContain('-> w4 REQUEST c1 "mine"');
   });
 
-  it('rule 18: nobody gives up anything for a client that has as much, nor a few requests', () => {
+  it('rule 18: no client gives up anything for one that has as much, or when it has only a few requests', () => {
     broker = new BrokerUnderTest({ requestQueueMax: 45 });
     for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) broker.request(client, 'x');
     expect(broker.request('d', 'x')).toEqual(['note request-dropped queue-full d echo']);
@@ -359,7 +359,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('a', 'x')).toEqual(['note request-dropped queue-full a echo']);
   });
 
-  it('rule 18: when all bytes are used, whoever has most of them waiting gives up as many as one request needs', () => {
+  it('rule 18: when all bytes are used, the client with most of them waiting gives up as many requests as one request needs', () => {
     const bytes = 40_000;
     const one = requestCost([new Uint8Array(bytes)]);
     broker = new BrokerUnderTest({ requestQueueMaxBytes: 4 * one, maxMessageBytes: 2 * bytes });
@@ -371,7 +371,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.stats.counters.dispatches).toBe(1);
   });
 
-  it('rule 18: nobody gives up a place for a request whose bytes would not fit', () => {
+  it('rule 18: no client gives up a place for a request whose bytes would not fit', () => {
     broker = new BrokerUnderTest({ requestQueueMax: 40, requestQueueMaxBytes: 26_000, maxMessageBytes: 20_000 });
     for (let i = 0; i < 40; i++) broker.request('flood', 'x');
     expect(broker.request('c1', 'y'.repeat(5000))).toEqual(['note request-dropped queue-full c1 echo']);
@@ -385,7 +385,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0, openBytes: 0 });
   });
 
-  it('rule 18: servicesMax bounds the names asked for', () => {
+  it('rule 18: servicesMax bounds the requested names', () => {
     broker = new BrokerUnderTest({ servicesMax: 2 });
     broker.request('c1', 'x', 'one');
     broker.request('c1', 'x', 'two');
@@ -393,7 +393,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'x', 'two')).toEqual([]);
   });
 
-  it('rule 18: a client asks for no more than a share of them, and others go on', () => {
+  it('rule 18: a client may request only a share of them, and others are served', () => {
     broker = new BrokerUnderTest({ servicesMax: 200 });
     for (let name = 0; name < 19; name++) expect(broker.request('c1', 'x', `name${name}`)).toEqual([]);
     expect(broker.request('c1', 'x', 'more')).toEqual(['note request-dropped services-limit c1 more']);
@@ -402,14 +402,14 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'x', 'more')).toEqual([]);
   });
 
-  it('rule 18: all sockets with one key have one share of them', () => {
+  it('rule 18: all sockets with one key have one common share of them', () => {
     broker = new BrokerUnderTest({ servicesMax: 200 });
     for (let name = 0; name < 200; name++) broker.request(`c${name}@ada`, 'x', `name${name}`);
     expect(broker.stats).toMatchObject({ openRequests: 19, counters: { dropped: { 'services-limit': 181 } } });
     expect(broker.request('c1@bob', 'x', 'more')).toEqual([]);
   });
 
-  it('rule 18: names that are only asked for keep no worker from registering', () => {
+  it('rule 18: names that are only requested keep no worker from registering', () => {
     broker = new BrokerUnderTest({ servicesMax: 2 });
     broker.request('c1', 'x', 'one');
     broker.request('c1', 'x', 'two');
@@ -477,7 +477,7 @@ describe('rule 19: pipelining clients', () => {
 });
 
 describe('rule 20: fairness', () => {
-  it('rule 20: dispatch rotates over the clients that wait', () => {
+  it('rule 20: dispatch rotates over the waiting clients', () => {
     broker.ready('w1');
     broker.request('c0', 'running');
     for (const body of ['1', '2', '3']) broker.request('c1', body);
@@ -596,7 +596,7 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c1', 'to after')).toEqual(['-> c1 FINAL echo "to after"']);
   });
 
-  it('leaves no service that only it asked for', () => {
+  it('leaves no service that only it requested', () => {
     broker.request('c1', 'x', 'nobody');
     broker.gone('c1');
     expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0 });
@@ -604,7 +604,7 @@ describe('a client that is gone', () => {
 });
 
 describe('notes', () => {
-  it('come once per minute about the same peer and reason; the counters have all', () => {
+  it('come once per minute about the same peer and reason; the counters count all', () => {
     broker.frames('x', 'nonsense');
     broker.now = 59_999;
     expect(broker.frames('x', 'nonsense')).toEqual([]);
@@ -615,7 +615,7 @@ describe('notes', () => {
     expect(broker.stats.counters.notesWithheld).toBe(1);
   });
 
-  it('stay bounded whatever identities are invented', () => {
+  it('stay bounded, whatever identities are invented', () => {
     let notes = 0;
     for (let i = 0; i < 10_000; i++) notes += broker.frames(`s${i}`, 'nonsense').length;
     expect(notes).toBe(4096);

@@ -10,7 +10,7 @@ describe('rule 1: both versions on one socket', () => {
     expect(broker.final('w1', 'c1', 'done', version)).toEqual([`-> c1 ${mark}FINAL echo "done"`]);
   });
 
-  it.each(['0.1', '0.2'] as const)('rule 1: a %s stranger is told DISCONNECT in its version', (version) => {
+  it.each(['0.1', '0.2'] as const)('rule 1: a %s stranger gets DISCONNECT in its version', (version) => {
     const broker = new BrokerUnderTest();
     expect(broker.heartbeat('w1', version)[1]).toBe(version === '0.1' ? '-> w1 0.1 DISCONNECT' : '-> w1 DISCONNECT');
   });
@@ -56,7 +56,7 @@ describe('rule 2: services per version', () => {
     expect(broker.stats.services).toEqual([{ name: 'echo', version: 'both', workers: 1, busy: 1, waiting: 0 }]);
   });
 
-  it('rule 2: parts that were kept are no reason not to resend, and are not mixed with the new ones', () => {
+  it('rule 2: parts that were kept do not prevent a resend, and are not mixed with the new ones', () => {
     const broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1');
     broker.ready('w2');
@@ -88,7 +88,7 @@ describe('rule 3: 0.2 behind an empty frame', () => {
     expect(broker.frames('w1', '', 'MDPW02', '\x01', 'echo')).toEqual(['note message-dropped leading-empty w1']);
   });
 
-  it('rule 3: with acceptLeadingEmpty a worker is served likewise', () => {
+  it('rule 3: with acceptLeadingEmpty a worker is served the same way', () => {
     const broker = new BrokerUnderTest({ acceptLeadingEmpty: true });
     expect(broker.frames('w1', '', 'MDPW02', '\x01', 'echo')).toEqual(['worker-ready w1 echo']);
     expect(broker.request('c1', 'hello')).toEqual(['-> w1 behind-empty REQUEST c1 "hello"']);
@@ -97,7 +97,7 @@ describe('rule 3: 0.2 behind an empty frame', () => {
     expect(broker.ready('w1')).toContain('-> w1 behind-empty DISCONNECT');
   });
 
-  it('rule 3: with acceptLeadingEmpty a client is answered likewise', () => {
+  it('rule 3: with acceptLeadingEmpty a client is answered the same way', () => {
     const broker = new BrokerUnderTest({ acceptLeadingEmpty: true });
     broker.ready('w1');
     broker.frames('c1', '', 'MDPC02', '\x01', 'echo', 'hello');
@@ -105,12 +105,12 @@ describe('rule 3: 0.2 behind an empty frame', () => {
     expect(broker.final('w1', 'c1', 'done')).toEqual(['-> c1 behind-empty FINAL echo "done"']);
   });
 
-  it('rule 3: with acceptLeadingEmpty a stranger is told DISCONNECT likewise', () => {
+  it('rule 3: with acceptLeadingEmpty a stranger gets DISCONNECT the same way', () => {
     const broker = new BrokerUnderTest({ acceptLeadingEmpty: true });
     expect(broker.frames('w1', '', 'MDPW02', '\x05')).toContain('-> w1 behind-empty DISCONNECT');
   });
 
-  it('rule 3: with acceptLeadingEmpty plain peers are answered plainly', () => {
+  it('rule 3: with acceptLeadingEmpty plain peers get plain answers', () => {
     const broker = new BrokerUnderTest({ acceptLeadingEmpty: true });
     broker.ready('w1');
     expect(broker.request('c1', 'hello')).toEqual(['-> w1 REQUEST c1 "hello"']);

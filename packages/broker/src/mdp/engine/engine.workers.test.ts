@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
 
-/** No worker has more time than those that beat at work. */
+/** No worker has more time than those that send heartbeats while working. */
 const NO_MUTE = { muteExpiryMs: 7500 };
 
 let broker: BrokerUnderTest;
@@ -83,7 +83,7 @@ describe('rule 7: a valid command at the wrong time ends the conversation', () =
     expect(broker.ready('w2')).toContain('-> w2 REQUEST c1 "hello"');
   });
 
-  it('rule 7: what follows from that id is a new conversation', () => {
+  it('rule 7: later messages from that id are a new conversation', () => {
     broker.ready('w1');
     broker.ready('w1');
     expect(broker.ready('w1', 'sum')).toEqual(['worker-ready w1 sum']);
@@ -110,7 +110,7 @@ describe('rule 8: DISCONNECT', () => {
     expect(broker.stats.counters.disconnectsSent).toBe(1);
   });
 
-  it('rule 8: is counted for each identity apart', () => {
+  it('rule 8: is counted separately for each identity', () => {
     broker.heartbeat('w1');
     expect(broker.heartbeat('w2')).toContain('-> w2 DISCONNECT');
   });
@@ -201,7 +201,7 @@ describe('rule 12: signs of life', () => {
     expect(lossesAfter(1)).toEqual(['14500ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 12: PARTIAL keeps a busy worker', () => {
+  it('rule 12: PARTIAL keeps a busy worker alive', () => {
     broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
@@ -229,13 +229,13 @@ describe('rule 12: signs of life', () => {
 });
 
 describe('rule 13: expiry', () => {
-  it('rule 13: an idle worker is forgotten after interval x liveness and told nothing', () => {
+  it('rule 13: an idle worker is forgotten after interval x liveness without notice', () => {
     broker = new BrokerUnderTest({ heartbeatIntervalMs: 1000, liveness: 2, busyExpiryMs: 60_000 });
     broker.ready('w1');
     expect(broker.advance(10_000)).toEqual(['1000ms: -> w1 HEARTBEAT', '2000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a worker that beats at work has busyExpiryMs, counted from its last beat', () => {
+  it('rule 13: a worker that sends heartbeats while working has busyExpiryMs, counted from its last heartbeat', () => {
     broker = new BrokerUnderTest({ heartbeatIntervalMs: 1000, liveness: 2, busyExpiryMs: 5000 });
     broker.ready('w1');
     broker.request('c1', 'hello');
@@ -252,7 +252,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual(['10000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a worker that was never heard at work has muteExpiryMs, five minutes by default', () => {
+  it('rule 13: a worker that never sent a heartbeat while working has muteExpiryMs, five minutes by default', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     expect(lossesAfter(299_999)).toEqual([]);
@@ -267,7 +267,7 @@ describe('rule 13: expiry', () => {
     expect(broker.stats.counters).toMatchObject({ dispatches: 1, workersLost: 0, disconnectsSent: 0 });
   });
 
-  it('rule 13: a heartbeat that may have crossed with the request does not show that its worker beats at work', () => {
+  it('rule 13: a heartbeat that may have crossed with the request does not prove heartbeats while working', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(1249);
@@ -275,7 +275,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual([]);
   });
 
-  it('rule 13: a heartbeat half an interval after the request shows it, whatever crossed before', () => {
+  it('rule 13: a heartbeat half an interval after the request proves it, whatever crossed before', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(500);
@@ -285,7 +285,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual(['8750ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a partial reply does not show it: workers without heartbeats send some, too', () => {
+  it('rule 13: a partial reply does not prove it: workers without heartbeats send some, too', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(5000);
@@ -294,7 +294,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(1)).toEqual(['305000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a worker that has beaten at work must do so in every later job', () => {
+  it('rule 13: a worker that has sent heartbeats while working must do so in every later job', () => {
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.advance(2500);
@@ -304,7 +304,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual(['10000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: what is known of a worker ends with its registration', () => {
+  it('rule 13: what is known about a worker ends with its registration', () => {
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.advance(2500);
@@ -448,21 +448,21 @@ describe('rule 16: the network', () => {
     expect(broker.undeliverable('w1')).toEqual(['worker-lost w1 echo unreachable']);
   });
 
-  it('rule 16: an undeliverable DISCONNECT means nothing', () => {
+  it('rule 16: an undeliverable DISCONNECT has no effect', () => {
     broker.heartbeat('w1');
     broker.ready('w1');
     expect(broker.undeliverable('w1')).toEqual([]);
     expect(broker.stats.workers).toBe(1);
   });
 
-  it('rule 16: what could not be sent to a stranger means nothing', () => {
+  it('rule 16: an undeliverable message to a stranger has no effect', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.disconnect('w1');
     expect(broker.undeliverable('w1')).toEqual([]);
   });
 
-  it('rule 16: a request that never reached its worker was no attempt', () => {
+  it('rule 16: a request that never reached its worker does not count as an attempt', () => {
     broker = new BrokerUnderTest({ maxAttempts: 1 });
     broker.ready('w1');
     broker.request('c1', 'hello');
@@ -470,7 +470,7 @@ describe('rule 16: the network', () => {
     expect(broker.ready('w2')).toContain('-> w2 REQUEST c1 "hello"');
   });
 
-  it('rule 16: a reply that finds no client is dropped and counted; the worker is free', () => {
+  it('rule 16: a reply without a client is dropped and counted; the worker is free', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.final('w1', 'c1', 'done');
@@ -488,7 +488,7 @@ describe('rule 16: the network', () => {
     ]);
   });
 
-  it('rule 16: a client that reads too slowly loses that reply and nothing else', () => {
+  it('rule 16: a client that reads too slowly loses only that reply', () => {
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.request('c1', 'second');
@@ -511,7 +511,7 @@ describe('rule 16: the network', () => {
     expect(broker.stats).toMatchObject({ workers: 0, clients: 0, openRequests: 0, openBytes: 0, services: [] });
   });
 
-  it('rule 16: the end of a stranger’s connection means nothing', () => {
+  it('rule 16: the end of a stranger’s connection has no effect', () => {
     expect(broker.gone('nobody')).toEqual([]);
   });
 });

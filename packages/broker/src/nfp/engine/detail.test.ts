@@ -8,7 +8,7 @@ beforeEach(() => {
   broker = new BrokerUnderTest({ settleMs: 0, requestTtlMs: 5000, returnMs: 2000, maxAttempts: 1 });
 });
 
-/** The detail of now. */
+/** The current detail. */
 const detail = () => broker.engine.detail(broker.now);
 const service = (name = 'sample') => detail().services.find((each) => each.name === name);
 const worker = (id: string) => detail().workers.find((each) => each.id === id);
@@ -82,7 +82,7 @@ it('counts a job for several workers as one request, which runs and ends at each
   expect(detail().clients).toEqual([]);
 });
 
-it('tells how long jobs wait for a worker that is away, and of each such worker', () => {
+it('reports how long jobs wait for an absent worker, and which worker that is', () => {
   broker.ready('w1');
   broker.gone('w1');
   broker.advance(100);
@@ -114,7 +114,7 @@ it('tells how long jobs wait for a worker that is away, and of each such worker'
   });
 });
 
-it('tells of each worker what it does, since when, what it has done, and which jobs went from it to others', () => {
+it('reports what each worker does, since when, what it has done, and which of its jobs went to others', () => {
   broker.ready('w1');
   broker.ready('w2');
   broker.advance(5);
@@ -135,7 +135,7 @@ it('tells of each worker what it does, since when, what it has done, and which j
   expect(worker('w1')).toMatchObject({ state: 'busy', running: 1 });
 });
 
-it('says that a job given up after several workers ended once, and was sent again', () => {
+it('reports that a job given up after several workers ended once, and was resent', () => {
   for (const name of ['w1', 'w2', 'w3']) broker.ready(name);
   broker.post('c1', 'j1', 'any');
   broker.gone('w1');
@@ -153,7 +153,7 @@ it('keeps the figures of a service whose only worker is away', () => {
   expect(service()).toMatchObject({ requests: 1, outcomes: { ok: 1 }, workers: 1 });
 });
 
-it('counts jobs for service all apart from those of the services that do them', () => {
+it('counts jobs for service all separately from those of the services that do them', () => {
   broker.ready('w1');
   broker.post('c1', 'j1', 'all', 'all');
   broker.answer('w1', 'response', 'c1', 'j1', 200);
@@ -161,7 +161,7 @@ it('counts jobs for service all apart from those of the services that do them', 
   expect(service()).toMatchObject({ requests: 0 });
 });
 
-it('forgets services that nobody has ever served, and of the others all but a thousand', () => {
+it('forgets services that never had a worker, and all but a thousand of the others', () => {
   const open = new BrokerUnderTest({ queueForService: true, requestTtlMs: 10, registrationsPerSecondMax: 10_000 });
   open.post('c1', 'j', 'any', 'asked');
   expect(open.engine.detail(open.now).services).toHaveLength(1);

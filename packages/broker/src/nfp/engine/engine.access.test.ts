@@ -9,7 +9,7 @@ const REASON = '["the rules of access do not let this key request the service"]'
 const INVENTORY = { broker: {}, topology: {}, workers: [] };
 const JSON_BODY: NfpBody = [fromLatin1('{}')];
 
-/** Ada asks, Bob serves, and everybody may look at the inventory. */
+/** Ada requests, Bob serves, and everyone may read the inventory. */
 function broker(options: NfpBrokerOptions = {}): BrokerUnderTest {
   const made = new BrokerUnderTest({ inventory: INVENTORY, files: '/srv', ...options });
   made.access(
@@ -60,7 +60,7 @@ describe('rule 23: calls', () => {
     expect(under.stats.counters.notesWithheld).toBe(4);
   });
 
-  it('rule 23: are answered in the form they have', () => {
+  it('rule 23: are answered in their own form', () => {
     const call = { kind: 'client-call', form: 'byte', command: 'get', service: 'sample', target: 'all' } as const;
     expect(broker().message('c1', { ...call, uuid: 'u1', body: JSON_BODY })[1]).toMatch(/^-> c1 byte RESPONSE/);
   });
@@ -110,7 +110,7 @@ describe('rule 23: workers', () => {
     expect(under.stats).toMatchObject({ workers: 0, services: [] });
   });
 
-  it('rule 23: are dismissed when the rules change, and jobs for any go to those who stay', () => {
+  it('rule 23: are dismissed when the rules change, and jobs for any go to the remaining workers', () => {
     const under = broker();
     under.access({ keys: ['bob', 'eve'], serve: ['sample'] }, { keys: ['ada'], request: ['sample'] });
     under.ready('w1@eve');
@@ -142,7 +142,7 @@ describe('rule 23: workers', () => {
     ['DISCONNECT', { ...ascii, kind: 'worker-disconnect', service: 'sample', body: [] }],
     ['READY', { ...ascii, kind: 'worker-ready', service: 'sample' }],
     ['no message', { kind: 'malformed', side: 'worker', reason: 'shape' }],
-  ] as const)('rule 23: %s under the routing id of a worker by another key does nothing to it', (_, command) => {
+  ] as const)('rule 23: %s under the routing id of a worker by another key has no effect on it', (_, command) => {
     const under = broker();
     under.ready('w1@bob');
     under.post('c1@ada', 'u1');

@@ -1,4 +1,4 @@
-/** Rule 25: workers that an operator ends. */
+/** Rule 25: workers that an operator removes. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/nfp/broker-under-test.js';
 
@@ -25,7 +25,7 @@ describe('a dismissed worker', () => {
     expect(broker.answer('w1', 'response', 'c1', 'j1', 200)).toContain('worker-ready w1 sample');
   });
 
-  it('rule 25: that is drained gets no further jobs, except those that name it, and goes when it has none', () => {
+  it('rule 25: if drained, gets no further jobs, except those that name it, and leaves when it has none', () => {
     broker.ready('w1');
     broker.ready('w2');
     broker.post('c1', 'j1', 'w1');
@@ -42,13 +42,13 @@ describe('a dismissed worker', () => {
     ]);
   });
 
-  it('rule 25: goes at once if it is drained without a job', () => {
+  it('rule 25: leaves at once if it is drained without a job', () => {
     broker.ready('w1');
     expect(drain('w1')).toEqual(['-> w1 DISCONNECT sample', 'worker-lost w1 sample dismissed']);
     expect(drain('w1')).toEqual([]);
   });
 
-  it('rule 25: is each of a service, and none that is not meant; new jobs wait for others', () => {
+  it('rule 25: is each worker of a service, and no other; new jobs wait for others', () => {
     for (const name of ['w1', 'w2']) broker.ready(name);
     broker.ready('w3', 'other');
     broker.post('c1', 'j1');

@@ -1,4 +1,4 @@
-/** Facts about POSTs that name absent workers (rule 12) that `scenarios/24-lists.txt` does not tell. */
+/** Facts about POSTs that name absent workers (rule 12) that `scenarios/24-lists.txt` does not show. */
 import { decodeNfpDispatch } from '@proj/frames/nfp';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/nfp/broker-under-test.js';
@@ -8,7 +8,7 @@ const UNKNOWN = 'no worker of the service, and has not been one lately';
 
 let broker: BrokerUnderTest;
 
-/** The target in the last word of the broker to a client. */
+/** The target in the broker's last message to a client. */
 function targetTold(client: string): string | undefined {
   const sent = broker.lastSentTo(client);
   return sent?.kind === 'client-answer' ? decodeNfpDispatch(sent.body)?.target : undefined;
@@ -52,7 +52,7 @@ describe('POSTs of one uuid for several names', () => {
     );
   });
 
-  it('rule 12: are not refused for names that are waited for already', () => {
+  it('rule 12: are not refused for names that are already waited for', () => {
     broker = new BrokerUnderTest({ settleMs: 1000 });
     broker.started();
     broker.post('c1', 'u1', 'w1');

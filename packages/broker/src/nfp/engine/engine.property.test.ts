@@ -37,7 +37,7 @@ const options: fc.Arbitrary<NfpBrokerOptions> = fc.record({
 
 const worker = fc.constantFrom('w1', 'w2', 'w3', 'w4', 'both');
 const client = fc.constantFrom('c1', 'c2', 'c3', 'both');
-/** Peers of the endpoint for management: their keys are nobody else's. */
+/** Peers of the management endpoint: their keys belong to no other peer. */
 const manager = fc.constantFrom('m1', 'm2');
 const form = fc.constantFrom('ascii' as const, 'byte' as const);
 const service = fc.constantFrom('a', 'a', 'b', 'c');
@@ -51,7 +51,7 @@ const task = fc.constantFrom(
   ...['restart', 'disconnect', 'shutdown', 'no_such_task'],
 );
 
-/** Calls to services of the broker: what they are asked, right and wrong. */
+/** Calls to services of the broker, valid and invalid ones. */
 const ownTask = fc.oneof(
   fc.record({
     service: fc.constant('mmi.service.broker'),
@@ -97,7 +97,7 @@ const ownCall: fc.Arbitrary<NfpToBroker> = fc
     body: broken === 0 ? framesOf('{') : encodeNfpJson(asked),
   }));
 
-/** What peers say. */
+/** What peers send. */
 const message: fc.Arbitrary<readonly [string, NfpToBroker]> = fc.oneof(
   {
     weight: 5,
@@ -208,9 +208,9 @@ const inventory: fc.Arbitrary<NfpInventory> = fc.record({
 
 type Action =
   | { readonly do: 'say'; readonly what: readonly [string, NfpToBroker] }
-  /** At the endpoint for management. */
+  /** At the management endpoint. */
   | { readonly do: 'manage'; readonly what: readonly [string, NfpToBroker] }
-  /** The end of the request for files that many after the oldest one under way, or once more of the last one. */
+  /** The end of the pending file request that is this many after the oldest, or a repeated end of the last one. */
   | { readonly do: 'read'; readonly index: number; readonly outcome: NfpFileOutcome }
   | { readonly do: 'start' }
   | { readonly do: 'load'; readonly inventory: NfpInventory }
@@ -270,7 +270,7 @@ class World {
   readonly engine: NfpBrokerEngine;
   readonly observer: Observer;
   now = 0;
-  /** Everything that was ever said, to compare runs. */
+  /** Everything that was ever sent, to compare runs. */
   readonly transcript: string[] = [];
   readonly #lastSent = new Map<string, NfpFromBroker>();
   #lastRead = 0;
@@ -389,7 +389,7 @@ it('is deterministic: equal events give equal effects', () => {
   );
 });
 
-it('survives any frames from anybody', () => {
+it('survives any frames from any peer', () => {
   const words = framesOf(
     ...['', 'NFPC01', 'NFPW01', '0x00', '0x01', '0x04', '0x05', '0x06', '0x11', 'a', 'w1', 'c1', 'any', '200', '{}'],
     ...['mmi.service.broker', '{"task":"show_clients"}', 0, 1, 4, 5, 0x11],

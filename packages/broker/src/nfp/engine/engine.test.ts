@@ -1,4 +1,4 @@
-/** Facts about the NFP broker that `scenarios/` does not tell: limits, losses, and what must pass unchanged. */
+/** Facts about the NFP broker that `scenarios/` does not show: limits, losses, and what must pass unchanged. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
@@ -115,7 +115,7 @@ describe('the end of a worker', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it.each(['unreachable', 'congested'] as const)('rule 7: is a call that cannot be delivered: %s', (reason) => {
+  it.each(['unreachable', 'congested'] as const)('rule 7: is an undeliverable call: %s', (reason) => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'w1');
     expect(broker.undeliverable('w1', reason)).toEqual([
@@ -125,13 +125,13 @@ describe('the end of a worker', () => {
     expect(broker.stats.workers).toBe(1);
   });
 
-  it('rule 7: is a KEEPALIVE that cannot be delivered', () => {
+  it('rule 7: is an undeliverable KEEPALIVE', () => {
     const broker = brokerWith('w1');
     broker.advance(2500);
     expect(broker.undeliverable('w1')).toEqual(['worker-lost w1 sample unreachable']);
   });
 
-  it('rule 7: is not an answer to it as a client, or a DISCONNECT, that cannot be delivered', () => {
+  it('rule 7: is not an undeliverable answer to it as a client, or an undeliverable DISCONNECT', () => {
     const broker = brokerWith('w1');
     broker.call('w1', 'get', 'u1', 'w2');
     expect(broker.undeliverable('w1')).toEqual(['note answer-dropped unroutable w1 sample']);
@@ -165,7 +165,7 @@ describe('OPEN', () => {
     expect(broker.keepalive('w1')).toContain('-> w1 DISCONNECT sample');
   });
 
-  it('rule 19: is remembered for 10000 peers that never say READY, the earliest forgotten first', () => {
+  it('rule 19: is remembered for 10000 peers that never send READY, the earliest forgotten first', () => {
     const broker = new BrokerUnderTest();
     const body = encodeNfpJson({ name: 'x', version: '1', keepalive: { interval: 1000, multiplier: 2 } });
     for (let i = 0; i <= 10_000; i++) {
@@ -180,7 +180,7 @@ describe('OPEN', () => {
 });
 
 describe('a call', () => {
-  it('rule 9: is relayed with the very frames of its body, and so is the answer', () => {
+  it('rule 9: is relayed with the same frames of its body, and so is the answer', () => {
     const { engine } = brokerWith('w1');
     const body = [new Uint8Array(0), Uint8Array.of(0xff, 0), fromLatin1('x')];
     const call = { kind: 'client-call', form: 'ascii', command: 'post', service: 'sample', target: 'w1' } as const;
@@ -198,14 +198,14 @@ describe('a call', () => {
     expect(passed.map((frame, i) => frame === body[i])).toEqual([true, true, true]);
   });
 
-  it('rule 10: a worker whose name has a comma is meant by its name', () => {
+  it('rule 10: a worker whose name contains a comma can be addressed by its name', () => {
     const broker = brokerWith('w1', 'w2', 'w1,w2');
     expect(broker.post('c1', 'u1', 'w1,w2').at(-1)).toBe('-> w1,w2 POST c1 u1 {}');
     broker.disconnect('w1,w2');
     expect(broker.post('c1', 'u2', 'w1,w2')).toHaveLength(3);
   });
 
-  it('rule 10: workers are used in turn, beginning with the one that came first', () => {
+  it('rule 10: workers are used in turn, starting with the one that came first', () => {
     const broker = brokerWith('w1', 'w2', 'w3');
     const used = ['u1', 'u2', 'u3', 'u4'].map((uuid) => broker.post('c1', uuid, 'any').at(-1)?.slice(3, 5));
     expect(used).toEqual(['w1', 'w2', 'w3', 'w1']);
@@ -373,7 +373,7 @@ describe('sending again', () => {
     ]);
   });
 
-  it('rule 13: a worker that repeats READY is sent again the jobs it has said nothing about', () => {
+  it('rule 13: a worker that repeats READY gets the jobs again that it has said nothing about', () => {
     const broker = brokerWith('w1', 'w2');
     for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5']) broker.post('c1', uuid, 'any');
     broker.post('c1', 'u6', 'w1');
@@ -414,7 +414,7 @@ describe('sending again', () => {
   });
 
   it.each(['w1', 'w2'])(
-    'rule 13: of a job that was given up the client hears nothing more, and %s drops it',
+    'rule 13: about a job that was given up the client gets nothing more, and %s drops it',
     (worker) => {
       const broker = brokerWith('w1', 'w2');
       broker.post('c1', 'u1', 'any');
@@ -432,7 +432,7 @@ describe('sending again', () => {
     },
   );
 
-  it('rule 13: posted again, to no worker that is to drop it', () => {
+  it('rule 13: posted again, not to a worker that must drop it', () => {
     const broker = brokerWith('w1', 'w2', 'w3');
     broker.post('c1', 'u1', 'any');
     broker.gone('w1');
@@ -475,7 +475,7 @@ describe('sending again', () => {
     expect(broker.stats.keptBytes).toBe(0);
   });
 
-  it('rule 13: not a job that all were to delete while its worker was lost', () => {
+  it('rule 13: not a job that all workers were to delete while its worker was lost', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');
     broker.answer('w1', 'response', 'c1', 'u1', 201);
@@ -517,7 +517,7 @@ describe('sending again', () => {
 });
 
 describe('memory', () => {
-  it('rule 19: the least recently used jobs go first, and with them the route of answers', () => {
+  it('rule 19: the least recently used jobs go first, together with the route of answers', () => {
     const broker = start({ jobsMax: 2 }, 'w1');
     for (const uuid of ['u1', 'u2']) broker.post('c1', uuid, 'any');
     broker.call('c2', 'get', 'u1');
@@ -542,14 +542,14 @@ describe('memory', () => {
     expect(broker.stats.counters.eventsPublished).toBe(2);
   });
 
-  it('rule 22: an EVENT whose uuid is no job goes to subscribers only', () => {
+  it('rule 22: an EVENT whose uuid is not a job goes to subscribers only', () => {
     const broker = start({ publish: 'tcp://sim:1' }, 'w1');
     expect(broker.tableAnswer('w1', 'event', 'topic', 200)).toEqual(['publish sample w1 topic 200 {}']);
     expect(broker.tableAnswer('w1', 'stream', 'topic', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
     expect(broker.dropped).toEqual({ 'no-owner': 1 });
   });
 
-  it('rule 22: without subscribers an EVENT whose uuid is no job is dropped', () => {
+  it('rule 22: without subscribers, an EVENT whose uuid is not a job is dropped', () => {
     const broker = start({}, 'w1');
     expect(broker.tableAnswer('w1', 'event', 'topic', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
   });
@@ -603,13 +603,13 @@ describe('bad input', () => {
     ['kwargs of a wrong type', '{"task":"show_broker","kwargs":[]}'],
     ['endless', `{"task":"${'x'.repeat(70_000)}"}`],
     ['deep', '['.repeat(60_000)],
-  ])('rule 16: a body that is %s is no task', (_, body) => {
+  ])('rule 16: a body that is %s is not a task', (_, body) => {
     const broker = new BrokerUnderTest();
     const lines = broker.call('c1', 'mmi', 'u1', 'all', 'mmi.service.broker', body);
     expect(lines.at(-1)).toContain('400 FAILED');
   });
 
-  it('rule 17: show_broker tells settings and sizes, and no secrets', () => {
+  it('rule 17: show_broker reports settings and sizes, and no secrets', () => {
     const broker = brokerWith('w1');
     const [line] = broker.mmi('c1', 'show_broker');
     expect(JSON.parse(line?.slice(line.indexOf('{')) ?? '')).toMatchObject({
@@ -641,7 +641,7 @@ describe('bad input', () => {
     expect(show().at(-1)?.more).toBe(2);
   });
 
-  it('rule 17: show_workers and show_services have one empty row when there is none', () => {
+  it('rule 17: show_workers and show_services have one empty row if there is none', () => {
     const broker = new BrokerUnderTest();
     expect(broker.mmi('c1', 'show_workers')[0]).toContain('[{"name":"","service":"","status":""}]');
     expect(broker.mmi('c1', 'show_services')[0]).toContain('"workers alive":0');
@@ -657,7 +657,7 @@ describe('bad input', () => {
 });
 
 describe('time', () => {
-  it('rule 5: a silent worker dies at its deadline, however late others speak', () => {
+  it('rule 5: a silent worker expires at its deadline, however late others speak', () => {
     const broker = brokerWith('w1', 'w2');
     broker.advance(10_000);
     broker.keepalive('w2');
@@ -666,7 +666,7 @@ describe('time', () => {
     ]);
   });
 
-  it('rule 5: KEEPALIVEs of many workers leave together, at most 32 times an interval, and never more than an interval apart', () => {
+  it('rule 5: KEEPALIVEs of many workers are sent together, at most 32 times per interval, and never more than an interval apart', () => {
     const broker = start({ keepaliveIntervalMs: 3200, keepaliveMultiplier: 20 });
     const last = new Map<string, number>();
     for (let i = 0; i < 320; i++) {
@@ -688,7 +688,7 @@ describe('time', () => {
     return Number(at);
   }
 
-  it('rule 5: a broker that was late lets no worker die before it has listened for as long', () => {
+  it('rule 5: a broker that was late lets no worker expire before it has listened for as long', () => {
     const broker = brokerWith('w1');
     broker.stall(20_000);
     expect(broker.stats.workers).toBe(1);

@@ -1,4 +1,4 @@
-/** What many workers, jobs and clients cost: counted, not timed. */
+/** The cost of many workers, jobs and clients: counted, not timed. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeNfp } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A broker with workers spread over services, which counts what it looks at one by one. */
+/** A broker with workers spread over services, which counts the entries it iterates over. */
 class Crowd {
   readonly #engine: NfpBrokerEngine;
   now = 0;
@@ -81,7 +81,7 @@ class Crowd {
 const SIZES = [100, 10_000];
 
 describe.each(SIZES)('with %i workers of 100 services', (workers) => {
-  it('a broadcast to all looks at each worker once, and sends each one message', () => {
+  it('a broadcast to all iterates over each worker once, and sends each one message', () => {
     const crowd = new Crowd(workers, 100);
     const effects = crowd.post('all', 'all');
     expect(effects).toHaveLength(1 + workers);
@@ -89,7 +89,7 @@ describe.each(SIZES)('with %i workers of 100 services', (workers) => {
     expect(crowd.visited).toBe(workers);
   });
 
-  it('each answer to it is one message, and looks at no other worker', () => {
+  it('each answer to it is one message, and iterates over no other worker', () => {
     const crowd = new Crowd(workers, 100);
     crowd.post('all', 'all');
     crowd.visited = 0;
@@ -98,19 +98,19 @@ describe.each(SIZES)('with %i workers of 100 services', (workers) => {
     expect([sent, crowd.visited]).toEqual([workers, 0]);
   });
 
-  it('a broadcast to one service looks at its workers alone', () => {
+  it('a broadcast to one service iterates only over its workers', () => {
     const crowd = new Crowd(workers, 100);
     expect(crowd.post('s7', 'all')).toHaveLength(1 + workers / 100);
     expect(crowd.visited).toBe(workers / 100);
   });
 
-  it.each(['any', 'w7', '["w7"]'])('a job for %s looks at no list of workers', (target) => {
+  it.each(['any', 'w7', '["w7"]'])('a job for %s iterates over no list of workers', (target) => {
     const crowd = new Crowd(workers, 100);
     expect(crowd.post('s7', target)).toHaveLength(2);
     expect(crowd.visited).toBe(0);
   });
 
-  it('an interval sends each worker one KEEPALIVE, in at most 33 steps, and looks at no list', () => {
+  it('an interval sends each worker one KEEPALIVE, in at most 33 steps, and iterates over no list', () => {
     const crowd = new Crowd(workers, 100);
     crowd.interval();
     const steps = crowd.interval();
@@ -120,7 +120,7 @@ describe.each(SIZES)('with %i workers of 100 services', (workers) => {
   });
 });
 
-it('workers that die together cost one notice each', () => {
+it('workers that expire together cost one notice each', () => {
   const crowd = new Crowd(10_000, 100);
   let lost = 0;
   for (let n = 0; n < 7; n++)
@@ -133,10 +133,10 @@ it('workers that die together cost one notice each', () => {
 
 describe('a worker that has 10000 jobs', () => {
   const JOBS = 10_000;
-  /** Work about two things may go on in one step, and it has an answer of its own. */
+  /** Work about two things may happen in one step, and it has its own answer. */
   const STEP_MAX = 300;
 
-  /** The jobs are for `w0`, of a service of its own. */
+  /** The jobs are for `w0`, with its own service. */
   function crowdWithJobs(target: 'any' | 'all'): Crowd {
     const crowd = new Crowd(1, 1);
     for (let n = 0; n < JOBS; n++) crowd.post('s0', target, `u${n}`);
@@ -152,14 +152,14 @@ describe('a worker that has 10000 jobs', () => {
   const READY = { kind: 'worker-ready', form: 'ascii', service: 's0' } as const;
   const longest = (steps: (readonly NfpBrokerEffect[])[]): number => Math.max(...steps.map(({ length }) => length));
 
-  it('is lost in slices, whatever their number, and each client is told of each job', () => {
+  it('is lost in slices, whatever their number, and each client is told about each job', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), ...crowd.interval()];
     expect(count(steps, isEvent)).toBe(JOBS);
     expect(longest(steps)).toBeLessThan(STEP_MAX);
   });
 
-  it('is sent them again in slices when it repeats READY, each once', () => {
+  it('gets them again in slices when it repeats READY, each once', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.message('w0', READY), ...crowd.interval()];
     expect(count(steps, isPost)).toBe(JOBS);
@@ -178,7 +178,7 @@ describe('a worker that has 10000 jobs', () => {
     expect(count(steps, isPost)).toBe(JOBS);
   });
 
-  it('clients not told of the loss before it comes back are not told afterwards', () => {
+  it('clients not told about the loss before it returns are not told afterwards', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), crowd.message('w0', READY)];
     steps.push(...crowd.interval());
@@ -186,7 +186,7 @@ describe('a worker that has 10000 jobs', () => {
     expect(count(steps, isPost)).toBe(JOBS);
   });
 
-  it('leaves its jobs to others in slices as well', () => {
+  it('leaves its jobs to others in slices, too', () => {
     const crowd = crowdWithJobs('any');
     crowd.message('w1', READY);
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), ...crowd.interval()];
@@ -194,7 +194,7 @@ describe('a worker that has 10000 jobs', () => {
     expect(longest(steps)).toBeLessThan(3 * STEP_MAX);
   });
 
-  it('gives up jobs that no other worker may do in slices as well', () => {
+  it('gives up jobs that no other worker may do in slices, too', () => {
     const crowd = crowdWithJobs('all');
     crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') });
     const steps = Array.from({ length: 6 }, () => crowd.interval()).flat();

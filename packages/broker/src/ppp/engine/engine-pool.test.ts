@@ -60,7 +60,7 @@ describe('rule 1: workers are treated as by a queue', () => {
 });
 
 describe('rule 2: correlation', () => {
-  it('rule 2: a request has its id for an address, and the reply to it is the answer', () => {
+  it('rule 2: a request has its id as its address, and the reply to it is the answer', () => {
     pool.ready('w1');
     expect(pool.request(7, 'a')).toEqual(['-> w1 REQUEST #7 "a"']);
     expect(pool.reply('w1', 7, 'A', '', 'B')).toEqual(['answer 7 "A" "" "B"']);
@@ -69,10 +69,10 @@ describe('rule 2: correlation', () => {
 
   it.each<[string, (pool: PoolUnderTest) => string[], string]>([
     ['an unknown id', (p) => p.reply('w1', 9, 'x'), 'reply-address'],
-    ['an address that is no id', (p) => p.backend('w1', 'c1', '', 'x'), 'reply-address'],
+    ['an address that is not an id', (p) => p.backend('w1', 'c1', '', 'x'), 'reply-address'],
     ['no content', (p) => p.reply('w1', 7), 'reply-malformed'],
     ['no empty frame', (p) => p.backend('w1', 'c1', 'x'), 'reply-malformed'],
-  ])('rule 2: a reply with %s is dropped and the wait goes on', (_what, reply, reason) => {
+  ])('rule 2: a reply with %s is dropped, and the wait continues', (_what, reply, reason) => {
     pool.ready('w1');
     pool.request(7, 'a');
     expect(reply(pool)).toEqual([`note message-dropped ${reason} backend w1`]);
@@ -91,7 +91,7 @@ describe('rule 2: correlation', () => {
 });
 
 describe('rule 4: timeouts', () => {
-  it('rule 4: a request that waits too long fails and is not begun', () => {
+  it('rule 4: a request that waits too long fails and does not start', () => {
     pool.request(1, 'a', 500);
     expect(pool.advance(500)).toEqual(['500ms: fail 1 expired']);
     expect(pool.ready('w1')).toEqual(['worker-ready w1']);
@@ -107,7 +107,7 @@ describe('rule 4: timeouts', () => {
     expect(pool.dropped).toEqual({ 'reply-undeliverable': 1 });
   });
 
-  it('rule 4: each request has its own', () => {
+  it('rule 4: each request has its own timeout', () => {
     pool.request(1, 'a', 900);
     pool.request(2, 'b', 300);
     pool.request(3, 'c', 600);
@@ -132,7 +132,7 @@ describe('rule 4: timeouts', () => {
 });
 
 describe('rule 4: aborts', () => {
-  it('rule 4: a request that waits is taken out', () => {
+  it('rule 4: a waiting request is removed', () => {
     pool.request(1, 'a');
     pool.request(2, 'b');
     expect(pool.abort(1)).toEqual([]);
@@ -140,7 +140,7 @@ describe('rule 4: aborts', () => {
     expect(pool.dropped).toEqual({ aborted: 1 });
   });
 
-  it('rule 4: one that runs is forgotten and its reply dropped', () => {
+  it('rule 4: a running one is forgotten, and its reply dropped', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     expect(pool.abort(1)).toEqual([]);
@@ -150,7 +150,7 @@ describe('rule 4: aborts', () => {
     expect(pool.dropped).toEqual({ 'reply-undeliverable': 1 });
   });
 
-  it('rule 4: of a request that is over mean nothing', () => {
+  it('rule 4: for a finished request has no effect', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.reply('w1', 1, 'A');
@@ -184,7 +184,7 @@ describe('rule 4: bounds', () => {
     expect(pool.request(4, long)).toEqual([]);
   });
 
-  it('rule 4: tells how many bytes it holds', () => {
+  it('rule 4: reports how many bytes it holds', () => {
     const idle = pool.engine.heldBytes;
     pool.request(1, 'x'.repeat(1024));
     expect(pool.engine.heldBytes - idle).toBeGreaterThanOrEqual(1024);
@@ -194,7 +194,7 @@ describe('rule 4: bounds', () => {
 });
 
 describe('drain', () => {
-  it('fails waiting requests, lets running ones finish, takes no new ones', () => {
+  it('fails waiting requests, lets running ones finish, accepts no new ones', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.request(2, 'b');

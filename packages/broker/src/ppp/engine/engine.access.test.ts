@@ -76,7 +76,7 @@ describe('rule 20: workers', () => {
     ['HEARTBEAT', { kind: 'heartbeat' }],
     ['a reply', { kind: 'reply', addresses: [fromLatin1('c1@ada')], content: [fromLatin1('forged')] }],
     ['no message', { kind: 'malformed', reason: 'control-unknown' }],
-  ] as const)('rule 20: %s under the routing id of a worker by another key does nothing to it', (_, command) => {
+  ] as const)('rule 20: %s under the routing id of a worker by another key has no effect on it', (_, command) => {
     const under = queue();
     under.ready('w1@bob');
     under.request('c1@ada', 'hello');
@@ -101,7 +101,7 @@ it('rule 20: a pool gives its work to workers that may serve it', () => {
   expect(under.stats).toMatchObject({ workers: 0, waiting: 1 });
 });
 
-it('rule 20: without rules everybody may do everything', () => {
+it('rule 20: without rules nothing is restricted', () => {
   const under = new QueueUnderTest();
   under.ready('w1');
   expect(under.request('c1', 'hello')).toEqual(['-> w1 REQUEST c1 "hello"']);

@@ -5,7 +5,7 @@ import { QueueUnderTest } from '../../../test/ppp/under-test.js';
 /** Row, frames, reason. */
 type Row = readonly [string, readonly string[], string];
 
-/** Rule 3: frame count decides. */
+/** Rule 3: the frame count decides. */
 const BACKEND: readonly Row[] = [
   ['no frame at all', [], 'no-frames'],
   ['one empty frame', [''], 'control-empty'],
@@ -78,8 +78,8 @@ describe('at the backend', () => {
 describe('at the frontend', () => {
   it.each<Row>([
     ['no frame at all', [], 'no-frames'],
-    ['an empty frame and nothing behind it', [''], 'request-no-content'],
-    ['hops, an empty frame and nothing behind it', ['hop', ''], 'request-no-content'],
+    ['an empty frame and nothing after it', [''], 'request-no-content'],
+    ['hops, an empty frame and nothing after it', ['hop', ''], 'request-no-content'],
     ['READY of a worker at the wrong socket', ['\x01'], 'control-unexpected'],
     ['its HEARTBEAT', ['\x02'], 'control-unexpected'],
   ])('%s is dropped and counted', (_row, frames, reason) => {

@@ -1,4 +1,4 @@
-/** Rule 21: workers that an operator ends. */
+/** Rule 21: workers that an operator removes. */
 import { describe, expect, it } from 'vitest';
 import { PoolUnderTest, QueueUnderTest } from '../../../test/ppp/under-test.js';
 
@@ -28,7 +28,7 @@ describe('a dismissed worker', () => {
     expect(queue.ready('w2')).toContainEqual(expect.stringMatching(/^-> w2 .*two/));
   });
 
-  it('rule 21: goes at once if it is drained without a job; nobody else does', () => {
+  it('rule 21: leaves at once if it is drained without a job; other workers stay', () => {
     const pool = new PoolUnderTest();
     pool.ready('w1');
     pool.ready('w2');

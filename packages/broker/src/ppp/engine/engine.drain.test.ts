@@ -7,7 +7,7 @@ beforeEach(() => {
 });
 
 describe('rule 19: drain', () => {
-  it('rule 19: is over at once when nothing runs, and sends nothing', () => {
+  it('rule 19: ends at once if nothing runs, and sends nothing', () => {
     queue.ready('w1');
     expect(queue.drain()).toEqual(['worker-lost w1 drained', 'drained']);
   });
@@ -19,7 +19,7 @@ describe('rule 19: drain', () => {
     expect(queue.reply('w1', 'c1', 'done')).toEqual(['-> c1 REPLY "done"', 'worker-lost w1 drained', 'drained']);
   });
 
-  it('rule 19: takes no new requests', () => {
+  it('rule 19: accepts no new requests', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'hello');
@@ -35,7 +35,7 @@ describe('rule 19: drain', () => {
     expect(queue.dropped).toEqual({ drained: 2 });
   });
 
-  it('rule 19: ends after drainMs even when a job runs on', () => {
+  it('rule 19: ends after drainMs even if a job keeps running', () => {
     queue = new QueueUnderTest({ drainMs: 900 });
     queue.ready('w1');
     queue.request('c1', 'for ever');

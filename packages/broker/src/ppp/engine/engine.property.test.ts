@@ -46,7 +46,7 @@ type Action =
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
   | { readonly do: 'dismiss'; readonly who: string; readonly isGraceful: boolean }
   | { readonly do: 'drain' }
-  /** Rule 20: other rules, and another peer under the routing id of a worker. */
+  /** Rule 20: other rules, and another peer with the routing id of a worker. */
   | { readonly do: 'rule'; readonly serving: readonly string[]; readonly asking: readonly string[] }
   | { readonly do: 'forge'; readonly who: string; readonly what: 'ready' | 'heartbeat' | 'answer' | 'too-large' }
   /** A queue's. */
@@ -314,7 +314,7 @@ it.each(KINDS)('a %s is deterministic: equal events give equal effects', (_kind,
   );
 });
 
-it('a queue survives any frames from anybody, at both sockets', () => {
+it('a queue survives any frames from any peer, at both sockets', () => {
   const words = ['', '\x01', '\x02', '\x03', '\x01\x00', 'c1', 'c2', 'x'].map(fromLatin1);
   const frames = fc.oneof(
     arbitraries.message(),

@@ -24,7 +24,7 @@ describe('rule 4: what a request is', () => {
     expect(queue.backend('w1', 'c1', 'hop1', 'hop2', '', 'x')).toEqual(['-> c1 REPLY hop1 hop2 "x"']);
   });
 
-  it('rule 4: without empty frame all of it is content, and so is its reply', () => {
+  it('rule 4: without an empty frame all of it is content, and so is its reply', () => {
     queue.ready('w1');
     expect(queue.frontend('c1', 'noenv', 'x')).toEqual(['-> w1 REQUEST c1 "noenv" "x"']);
     expect(queue.backend('w1', 'c1', '', 'done', '')).toEqual(['-> c1 REPLY bare "done" ""']);
@@ -93,7 +93,7 @@ describe('rule 9: which replies are forwarded', () => {
 });
 
 describe('rule 13: the job of a lost worker', () => {
-  it('rule 13: is resent within the same step when a worker is idle', () => {
+  it('rule 13: is resent within the same step if a worker is idle', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'hello');
@@ -188,7 +188,7 @@ describe('rule 14: waiting requests', () => {
     ]);
   });
 
-  it('rule 14: time at a worker does not count as waiting; a resent request has its full time again', () => {
+  it('rule 14: time at a worker does not count as waiting; a resent request gets its full time again', () => {
     queue = new QueueUnderTest({ requestTtlMs: 1000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -232,7 +232,7 @@ describe('rule 14: waiting requests', () => {
     expect(rest).not.toContain('-> w1 REQUEST flood "f39"');
   });
 
-  it('rule 14: nobody gives up anything for a client that has as much, nor a few requests', () => {
+  it('rule 14: no client gives up anything for one that has as much, or when it has only a few requests', () => {
     queue = new QueueUnderTest({ requestQueueMax: 45 });
     for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) queue.request(client, 'x');
     expect(queue.request('d', 'x')).toEqual(['note request-dropped queue-full frontend d']);
@@ -241,7 +241,7 @@ describe('rule 14: waiting requests', () => {
     expect(queue.request('a', 'x')).toEqual(['note request-dropped queue-full frontend a']);
   });
 
-  it('rule 14: when all bytes are used, whoever has most of them waiting gives up as many as one request needs', () => {
+  it('rule 14: when all bytes are used, the client with most of them waiting gives up as many requests as one request needs', () => {
     const bytes = 40_000;
     const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
     queue = new QueueUnderTest({ requestQueueMaxBytes: 4 * one, maxMessageBytes: 2 * bytes });
@@ -251,7 +251,7 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats).toMatchObject({ waiting: 3, counters: { dropped: { displaced: 2 } } });
   });
 
-  it('rule 14: nobody gives up anything for a request that would not fit all the same', () => {
+  it('rule 14: no client gives up anything for a request that would still not fit', () => {
     const one = requestCost([new Uint8Array(1000)]) + frameCost([new Uint8Array(5)]);
     queue = new QueueUnderTest({ requestQueueMaxBytes: 100 * one, maxMessageBytes: 150_000 });
     for (let i = 0; i < 100; i++) queue.request('flood', 'x'.repeat(1000));
@@ -261,7 +261,7 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats.openBytes).toBeLessThanOrEqual(100 * one);
   });
 
-  it('rule 14: bytes that came back from workers keep no other client from making room', () => {
+  it('rule 14: bytes that came back from workers prevent no other client from making room', () => {
     const bytes = 40_000;
     const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
     queue = new QueueUnderTest({ requestQueueMaxBytes: 12 * one, maxMessageBytes: 2 * bytes });
@@ -282,7 +282,7 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats.waiting).toBe(20);
   });
 
-  it('rule 14: hops count as well', () => {
+  it('rule 14: hops count, too', () => {
     queue = new QueueUnderTest({ maxMessageBytes: 1024, requestQueueMaxBytes: 2048 });
     expect(queue.frontend('c1', 'h'.repeat(1500), '', 'x')).toEqual(['note request-dropped queue-full frontend c1']);
   });
@@ -306,7 +306,7 @@ describe('rule 15: clients that left', () => {
     expect(queue.request('c2', 'next')).toEqual(['-> w1 REQUEST c2 "next"']);
   });
 
-  it('rule 15: may return under the same id, and get no reply to earlier requests', () => {
+  it('rule 15: may return with the same id, and get no reply to earlier requests', () => {
     queue.ready('w1');
     queue.request('c1', 'before');
     queue.clientGone('c1');
@@ -332,7 +332,7 @@ describe('rule 15: clients that left', () => {
   });
 });
 
-describe('replies that do not arrive', () => {
+describe('undeliverable replies', () => {
   it('to a client that is gone are dropped and counted, and its waiting requests with them', () => {
     queue.ready('w1');
     for (const body of ['a', 'b', 'c']) queue.request('c1', body);
@@ -344,7 +344,7 @@ describe('replies that do not arrive', () => {
     expect(queue.stats).toMatchObject({ openRequests: 1, waiting: 0, clients: 0 });
   });
 
-  it('to a client that reads too slowly are dropped and counted, and nothing else happens', () => {
+  it('to a client that reads too slowly are dropped and counted, with no other effect', () => {
     queue.ready('w1');
     for (const body of ['a', 'b', 'c']) queue.request('c1', body);
     queue.reply('w1', 'c1', 'done');

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QueueUnderTest } from '../../../test/ppp/under-test.js';
 
-/** No worker has more time than those that beat at work. */
+/** No worker has more time than those that send heartbeats while working. */
 const NO_MUTE = { muteExpiryMs: 3000 };
 
 let queue: QueueUnderTest;
@@ -43,7 +43,7 @@ describe('rule 2: strangers', () => {
     ['a reply', (q) => q.reply('x', 'c1', 'y')],
     ['nonsense', (q) => q.backend('x', '\x07')],
     ['a message over the limits', (q) => q.workerRejected('x', 'too-large')],
-  ])('rule 2: %s is answered with nothing, then and later', (_what, send) => {
+  ])('rule 2: %s gets no answer, then or later', (_what, send) => {
     expect(send(queue).filter((line) => line.startsWith('->'))).toEqual([]);
     expect(queue.advance(20_000)).toEqual([]);
   });
@@ -60,7 +60,7 @@ describe('rule 2: strangers', () => {
     expect(queue.ready('w1')).toEqual(['worker-ready w1']);
   });
 
-  it('rule 2: READY over workersMax is dropped, and the sender stays one', () => {
+  it('rule 2: READY over workersMax is dropped, and the sender stays a stranger', () => {
     queue = new QueueUnderTest({ workersMax: 1 });
     queue.ready('w1');
     expect(queue.ready('w2')).toEqual(['note message-dropped workers-limit backend w2']);
@@ -102,7 +102,7 @@ describe('rule 6: READY of a registered worker', () => {
     expect(queue.stats.counters).toMatchObject({ resends: 1, dispatches: 2 });
   });
 
-  it('rule 6: a worker that restarts over every job costs the request its attempts', () => {
+  it('rule 6: a worker that restarts on every job costs the request its attempts', () => {
     queue = new QueueUnderTest({ maxAttempts: 2 });
     queue.ready('w1');
     queue.request('c1', 'poison');
@@ -146,7 +146,7 @@ describe('rule 7: heartbeats', () => {
     expect(queue.advance(1)).toEqual(['3500ms: -> w1 HEARTBEAT']);
   });
 
-  it('rule 7: are at most one per interval for a worker that says READY over and over', () => {
+  it('rule 7: are at most one per interval for a worker that repeats READY', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     for (let i = 0; i < 5; i++) {
@@ -158,7 +158,7 @@ describe('rule 7: heartbeats', () => {
 });
 
 describe('rule 8: the choice of the worker', () => {
-  it('rule 8: whoever has been idle longest gets the job', () => {
+  it('rule 8: the worker that has been idle longest gets the job', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'a');
@@ -182,10 +182,10 @@ describe('rule 10: signs of life', () => {
     ['a second READY', (q) => q.ready('w1')],
     ['an unknown byte', (q) => q.backend('w1', '\x07')],
     ['an empty frame', (q) => q.backend('w1', '')],
-    ['a reply nobody asked for', (q) => q.reply('w1', 'c1', 'x')],
+    ['an unrequested reply', (q) => q.reply('w1', 'c1', 'x')],
     ['a malformed reply', (q) => q.backend('w1', 'c1', 'x')],
     ['a message over the limits', (q) => q.workerRejected('w1', 'too-large')],
-  ])('rule 10: %s keeps an idle worker', (_what, say) => {
+  ])('rule 10: %s keeps an idle worker alive', (_what, say) => {
     queue.ready('w1');
     queue.advance(2900);
     say(queue);
@@ -195,7 +195,7 @@ describe('rule 10: signs of life', () => {
 
   it.each<[string, (queue: QueueUnderTest) => void]>([
     ['HEARTBEAT', (q) => q.heartbeat('w1')],
-    ['a reply to somebody else', (q) => q.reply('w1', 'c9', 'x')],
+    ['a reply to another client', (q) => q.reply('w1', 'c9', 'x')],
     ['a malformed reply', (q) => q.backend('w1', '', 'x')],
   ])('rule 10: %s keeps a busy worker with its job', (_what, say) => {
     queue.ready('w1');
@@ -208,13 +208,13 @@ describe('rule 10: signs of life', () => {
 });
 
 describe('rule 11: expiry', () => {
-  it('rule 11: an idle worker is forgotten after interval x liveness and sent nothing more', () => {
+  it('rule 11: an idle worker is forgotten after interval x liveness and gets nothing more', () => {
     queue = new QueueUnderTest({ heartbeatIntervalMs: 100, liveness: 2, busyExpiryMs: 60_000 });
     queue.ready('w1');
     expect(queue.advance(10_000)).toEqual(['100ms: -> w1 HEARTBEAT', '200ms: worker-lost w1 expired']);
   });
 
-  it('rule 11: a worker that beats at work has busyExpiryMs, counted from its last beat', () => {
+  it('rule 11: a worker that sends heartbeats while working has busyExpiryMs, counted from its last heartbeat', () => {
     queue = new QueueUnderTest({ busyExpiryMs: 10_000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -231,14 +231,14 @@ describe('rule 11: expiry', () => {
     expect(queue.advanceQuietly(20_000)).toEqual(['4000ms: worker-lost w1 expired']);
   });
 
-  it('rule 11: a worker that was never heard at work has muteExpiryMs, five minutes by default', () => {
+  it('rule 11: a worker that never sent a heartbeat while working has muteExpiryMs, five minutes by default', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     expect(queue.advanceQuietly(299_999)).toEqual([]);
     expect(queue.advanceQuietly(1)).toEqual(['300000ms: worker-lost w1 expired']);
   });
 
-  it('rule 11: a heartbeat that may have crossed with the request does not show that its worker beats at work', () => {
+  it('rule 11: a heartbeat that may have crossed with the request does not prove heartbeats while working', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(499);
@@ -246,7 +246,7 @@ describe('rule 11: expiry', () => {
     expect(queue.advanceQuietly(20_000)).toEqual([]);
   });
 
-  it('rule 11: a message that is no heartbeat does not show it either', () => {
+  it('rule 11: a message other than a heartbeat does not prove it either', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(1000);
@@ -354,7 +354,7 @@ describe('rule 12: the network', () => {
     expect(queue.workerGone('w1')).toEqual(['worker-lost w1 gone', '-> w2 REQUEST c1 "hello"']);
   });
 
-  it('rule 12: a request that never reached its worker was no attempt', () => {
+  it('rule 12: a request that never reached its worker does not count as an attempt', () => {
     queue = new QueueUnderTest({ maxAttempts: 1 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -362,7 +362,7 @@ describe('rule 12: the network', () => {
     expect(queue.ready('w2')).toContain('-> w2 REQUEST c1 "hello"');
   });
 
-  it('rule 12: the end of a stranger’s connection means nothing', () => {
+  it('rule 12: the end of a stranger’s connection has no effect', () => {
     queue.ready('w1');
     queue.advance(1000);
     queue.workerGone('w1');
@@ -419,7 +419,7 @@ describe('rule 16: jobTimeoutMs', () => {
     expect(beat('w1', 4500)).toEqual([]);
   });
 
-  it('rule 16: does not concern idle workers', () => {
+  it('rule 16: does not apply to idle workers', () => {
     queue.ready('w1');
     expect(beat('w1', 20_000)).toEqual([]);
   });
@@ -463,7 +463,7 @@ describe('rule 18: ids are bytes', () => {
 });
 
 describe('the spacing hint', () => {
-  it('is given once when a worker was silent for more than half its expiry', () => {
+  it('is given once if a worker was silent for more than half its expiry', () => {
     queue.ready('w1');
     queue.advance(1501);
     expect(queue.heartbeat('w1')).toEqual(['note spacing-hint w1 1501ms of 3000ms']);

@@ -9,7 +9,7 @@ import { EmqpClientSession } from './session.js';
 const OPEN_MAX = 6;
 const EMPTY = fromLatin1('');
 
-/** Follows the effects as sockets and callers would, and fails on any that neither could carry out. */
+/** Follows the effects like sockets and callers, and fails on any that neither could carry out. */
 class World {
   readonly session = new EmqpClientSession<string>({
     endpoints: ['a', 'b'],
@@ -19,7 +19,7 @@ class World {
   });
   now = 0;
   readonly sockets = new Set<number>();
-  /** Tickets without outcome, and what they wait for. */
+  /** Tickets without an outcome, and what they wait for. */
   readonly open = new Map<string, 'taken' | 'result'>();
   readonly sent = new Set<string>();
   readonly mayRepeat = new Set<string>();

@@ -20,7 +20,7 @@ it('waits for a result from the acceptance on', () => {
   expect(rig.advance(1)).toEqual(['note connection-silent a', 'close 1', 'failed 1 TIMEOUT']);
 });
 
-it('takes a result that came without acceptance', () => {
+it('accepts a result that came without an acceptance', () => {
   const rig = new SessionRig();
   rig.request('1', true);
   expect(rig.result(1, '1')).toEqual(['taken 1', 'result 1']);
@@ -28,7 +28,7 @@ it('takes a result that came without acceptance', () => {
   expect(rig.result(1, '2')).toEqual(['taken 2']);
 });
 
-it('a command that has no answer is taken when the transport has it', () => {
+it('a command without an answer is done when the transport has it', () => {
   const rig = new SessionRig();
   rig.schedule('1');
   expect(rig.accept(1, '1')).toEqual([]);
@@ -37,7 +37,7 @@ it('a command that has no answer is taken when the transport has it', () => {
   expect(rig.step({ kind: 'sent', socket: 1, id: '2' })).toEqual([]);
 });
 
-it('what did not go out fails alone', () => {
+it('an undeliverable command fails alone', () => {
   const rig = new SessionRig();
   rig.request('1');
   rig.request('2');
@@ -56,7 +56,7 @@ it('silence leads to the next endpoint; the silent connection stays while a resu
   expect(rig.result(1, '1')).toEqual(['result 1', 'close 1']);
 });
 
-it('a timeout where others are answered is no silence: brokers do not answer what they refuse', () => {
+it('a timeout while others are answered is not silence: brokers do not answer what they refuse', () => {
   const rig = new SessionRig();
   rig.request('1');
   rig.advance(1);
@@ -85,7 +85,7 @@ it('a socket that cannot be opened leads to the next endpoint', () => {
   expect(rig.request('2')).toEqual(['open 2 b', 'send 2 2']);
 });
 
-it('time the process lost itself is given back, once', () => {
+it('time that the process itself lost is added, once', () => {
   const rig = new SessionRig();
   rig.request('1');
   rig.now = 8000;
@@ -114,7 +114,7 @@ it('an aborted command is over, and its answers are late', () => {
   expect(rig.session.stats).toMatchObject({ aborts: 1, lateReplies: 2, untaken: 0 });
 });
 
-it('after the close nothing is open and nothing is begun', () => {
+it('after the close nothing is open and nothing starts', () => {
   const rig = new SessionRig();
   rig.request('1', true);
   rig.accept(1, '1');
@@ -147,7 +147,7 @@ it('DISCONNECT sends new commands to the next endpoint; KBAI follows the last re
   expect(rig.result(1, '1')).toEqual(['result 1', 'bye 1', 'close 1 lingering']);
 });
 
-it('DISCONNECT where nothing is open is answered with KBAI at once', () => {
+it('DISCONNECT with nothing open is answered with KBAI at once', () => {
   const rig = new SessionRig();
   rig.request('1');
   rig.accept(1, '1');
@@ -158,7 +158,7 @@ it('DISCONNECT where nothing is open is answered with KBAI at once', () => {
   ]);
 });
 
-it('ACK is an acceptance, too, and both are one', () => {
+it('ACK is an acceptance, too, and both count once', () => {
   const rig = new SessionRig();
   rig.request('1', true);
   expect(rig.step({ kind: 'message', socket: 1, message: { kind: 'ack', id: 'x', of: '1' } })).toEqual(['taken 1']);
@@ -166,7 +166,7 @@ it('ACK is an acceptance, too, and both are one', () => {
   expect(rig.result(1, '1')).toEqual(['result 1']);
 });
 
-describe('what may run twice', () => {
+describe('commands that may run twice', () => {
   /** Job 1 was accepted and its result is awaited, 2 and 3 were not accepted; 3 may not run twice. */
   function lose(afterMs: number): { rig: SessionRig; lines: string[] } {
     const rig = new SessionRig();
@@ -178,7 +178,7 @@ describe('what may run twice', () => {
     return { rig, lines: rig.step({ kind: 'lost', socket: 1 }) };
   }
 
-  it('goes out again when its connection ends, in the time it had, accepted or not', () => {
+  it('are resent when their connection ends, in their remaining time, accepted or not', () => {
     const { rig, lines } = lose(4000);
     expect(lines).toEqual([
       'note connection-lost a 3',
@@ -195,7 +195,7 @@ describe('what may run twice', () => {
     expect(rig.session.stats).toMatchObject({ repeats: 2, lateReplies: 0, awaitingResult: 0 });
   });
 
-  it('goes out again after a farewell, too', () => {
+  it('are resent after a goodbye, too', () => {
     const rig = new SessionRig();
     rig.request('1', true, true);
     rig.advance(1000);
@@ -207,14 +207,14 @@ describe('what may run twice', () => {
     ]);
   });
 
-  it('does not go out twice within half a second, whatever ends', () => {
+  it('are not sent twice within half a second, whatever ends', () => {
     const { rig, lines } = lose(100);
     expect(lines).toEqual(['note connection-lost a 3', 'close 1', 'failed 3 PEER_LOST']);
     expect(rig.advance(399)).toEqual([]);
     expect(rig.advance(1)).toEqual(['open 2 b', 'send 2 1', 'send 2 2']);
   });
 
-  it('that was accepted goes out again until that is accepted, too, and on elsewhere where nothing is heard', () => {
+  it('that were accepted are resent until they are accepted again, and elsewhere after silence', () => {
     const { rig } = lose(1000);
     rig.accept(2, '2');
     rig.advance(4000);
@@ -228,13 +228,13 @@ describe('what may run twice', () => {
     expect(rig.session.deadline).toBe(Infinity);
   });
 
-  it('that was accepted does not fail for a transport without room', () => {
+  it('that were accepted do not fail for a transport without room', () => {
     const { rig } = lose(1000);
     expect(rig.step({ kind: 'unsent', socket: 2, id: '1' })).toEqual([]);
     expect(rig.step({ kind: 'unsent', socket: 2, id: '2' })).toEqual(['failed 2 QUEUE_FULL']);
   });
 
-  it('is over when it is aborted, or the client closed, while it waits to go out again', () => {
+  it('end if they are aborted, or the client closed, while they wait to be resent', () => {
     const { rig } = lose(100);
     expect(rig.step({ kind: 'abort', id: '1' })).toEqual([]);
     expect(rig.step({ kind: 'close' })).toEqual(['failed 2 CLOSED']);

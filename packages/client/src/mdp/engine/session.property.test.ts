@@ -11,7 +11,7 @@ import type { MdpClientEffect, MdpClientEvent } from './session.js';
 const SOCKETS = 3;
 const WAITING_MAX = 4;
 
-/** Follows the effects as a socket layer and a caller would, and fails on any that neither could carry out. */
+/** Follows the effects like a socket layer and a caller, and fails on any that neither could carry out. */
 class World {
   readonly session = new MdpClientSession({
     endpoints: ['a', 'b'],
@@ -156,7 +156,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   ),
 );
 
-it('whatever happens: books agree, sockets carry one request, every call ends exactly once', () => {
+it('whatever happens: records agree, sockets carry one request, every call ends exactly once', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), (actions, close) => {
       const world = new World();
@@ -181,10 +181,10 @@ const hostile = fc
     arbitraries.mutated(fc.constant(encodeMdp(reply))),
   )
   .map((frames) => decodeMdpAtClient(frames))
-  // What is a reply to the request, however it came about, is none of this test's business.
+  // A message that happens to be a reply to the request is not this test's business.
   .filter((said) => said.kind === 'malformed' || said.version !== '0.2' || said.service !== 'victim');
 
-it('rule 3: whatever bytes a broker sends, what is no reply is dropped and counted and the reply still arrives', () => {
+it('rule 3: whatever bytes a broker sends, invalid replies are dropped and counted, and the reply still arrives', () => {
   fc.assert(
     fc.property(fc.array(hostile, { maxLength: 20 }), (messages) => {
       const rig = new SessionRig();

@@ -21,7 +21,7 @@ describe('one request per socket', () => {
     expect(rig.final(1, 'r2')).toEqual(['final 2 r2', 'send 1 echo q3']);
   });
 
-  it('rule 2: gives each reply to the call of its socket, in whatever order they come', () => {
+  it('rule 2: gives each reply to the call of its socket, in any order', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.request(2);
@@ -46,7 +46,7 @@ describe('one request per socket', () => {
     expect(rig.final(1, 'r1')).toEqual(['final 1 r1', 'send 1 echo q2']);
   });
 
-  it('rule 2: lets nobody wait with `waitingMax` 0', () => {
+  it('rule 2: lets no call wait with `waitingMax` 0', () => {
     const rig = new SessionRig({ waitingMax: 0 });
     expect(rig.request(1)).toEqual(['open 1 a', 'send 1 echo q1']);
     expect(rig.request(2)).toEqual(['fail 2 QUEUE_FULL [] 0ms']);
@@ -87,7 +87,7 @@ describe('silence', () => {
     expect(rig.advance(1)).toEqual(['close 1', 'open 2 a', 'send 2 echo q1', 'note request-resent a']);
   });
 
-  it('rule 4: sends the very frames it sent first', () => {
+  it('rule 4: resends the same frames', () => {
     const rig = new SessionRig();
     const request = { kind: 'client-request', version: '0.2', service: 'echo', body: body('x', '') } as const;
     rig.step({ kind: 'request', id: 1, request, timeoutMs: 10, tries: 2, streaming: false });
@@ -96,7 +96,7 @@ describe('silence', () => {
     expect(sent?.request).toBe(request);
   });
 
-  it('rule 4: fails with TIMEOUT after `tries` sends and tells endpoints and total time', () => {
+  it('rule 4: fails with TIMEOUT after `tries` sends and reports endpoints and total time', () => {
     const rig = new SessionRig();
     rig.request(1, { tries: 3, timeoutMs: 1000 });
     expect(rig.advance(3000)).toEqual([
@@ -125,7 +125,7 @@ describe('silence', () => {
     ]);
   });
 
-  it('rule 4: starts anew with every PARTIAL', () => {
+  it('rule 4: restarts with every PARTIAL', () => {
     const rig = new SessionRig();
     rig.request(1, { timeoutMs: 1000, tries: 1, streaming: true });
     for (let i = 0; i < 5; i++) {
@@ -158,14 +158,14 @@ describe('silence', () => {
     expect(rig.advance(1000)).toEqual(['close 1', 'fail 1 PEER_LOST [a] 1000ms']);
   });
 
-  it('rule 4: after a PARTIAL that was not given to the caller: resends as ever', () => {
+  it('rule 4: after a PARTIAL that was not given to the caller: resends as usual', () => {
     const rig = new SessionRig();
     rig.request(1, { streaming: false });
     expect(rig.partial(1, 'some')).toEqual([]);
     expect(rig.advance(1000)).toEqual(['close 1', 'open 2 b', 'send 2 echo q1', 'note request-resent b']);
   });
 
-  it('rule 4: is excused by the time our own process did not listen, once', () => {
+  it('rule 4: is extended by the time our own process did not listen, once', () => {
     const rig = new SessionRig();
     rig.request(1, { timeoutMs: 1000, tries: 1 });
     rig.now = 1400;
@@ -175,7 +175,7 @@ describe('silence', () => {
     expect(rig.step({ kind: 'timer', lateMs: 100 })).toEqual(['close 1', 'fail 1 TIMEOUT [a] 1900ms']);
   });
 
-  it('rule 4: is excused again after a sign of life', () => {
+  it('rule 4: is extended again after a sign of life', () => {
     const rig = new SessionRig();
     rig.request(1, { timeoutMs: 1000, tries: 1 });
     rig.now = 1400;
@@ -186,7 +186,7 @@ describe('silence', () => {
     expect(rig.session.deadline).toBe(2800);
   });
 
-  it('rule 4: is excused by no more than one timeout', () => {
+  it('rule 4: is extended by no more than one timeout', () => {
     const rig = new SessionRig();
     rig.request(1, { timeoutMs: 1000 });
     rig.now = 61_000;
@@ -194,7 +194,7 @@ describe('silence', () => {
     expect(rig.session.deadline).toBe(62_000);
   });
 
-  it('rule 4: is excused for other calls that fall due in the same span', () => {
+  it('rule 4: is extended for other calls that fall due in the same span', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1, { timeoutMs: 1000 });
     rig.request(2, { timeoutMs: 1450 });
@@ -204,7 +204,7 @@ describe('silence', () => {
   });
 });
 
-describe('what is no reply', () => {
+describe('messages that are not replies', () => {
   const reply = { kind: 'client-final', version: '0.2', service: 'echo', body: body('x') } as const;
   const bad: [string, MdpToClient][] = [
     ['wrong-service', { ...reply, service: 'Echo' }],
@@ -215,7 +215,7 @@ describe('what is no reply', () => {
     ['wrong-direction', { kind: 'malformed', reason: 'wrong-direction', side: 'worker' }],
   ];
 
-  it.each(bad)('rule 3: %s is dropped and counted, and the wait goes on', (reason, message) => {
+  it.each(bad)('rule 3: %s is dropped and counted, and the wait continues', (reason, message) => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(400);
@@ -225,7 +225,7 @@ describe('what is no reply', () => {
     expect(rig.final(1, 'r')).toEqual(['final 1 r']);
   });
 
-  it('rule 3: a message over the socket limits is dropped and counted, and the wait goes on', () => {
+  it('rule 3: a message over the socket limits is dropped and counted, and the wait continues', () => {
     const rig = new SessionRig();
     rig.request(1);
     expect(rig.step({ kind: 'rejected', socket: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
@@ -240,7 +240,7 @@ describe('what is no reply', () => {
     expect(rig.request(2)).toEqual(['open 2 a', 'send 2 echo q2']);
   });
 
-  it('rule 3: whatever comes on a socket that has been closed is ignored', () => {
+  it('rule 3: anything that comes on a closed socket is ignored', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(1000);
@@ -251,7 +251,7 @@ describe('what is no reply', () => {
     expect(rig.final(2, 'r')).toEqual(['final 1 r']);
   });
 
-  it('rule 8: body frames reach the caller as they came, whatever their number', () => {
+  it('rule 8: body frames reach the caller unchanged, whatever their number', () => {
     const rig = new SessionRig();
     rig.request(1);
     expect(rig.final(1, '', 'b', '')).toEqual(['final 1 |b|']);
@@ -266,7 +266,7 @@ describe('what is no reply', () => {
 });
 
 describe('a lost connection', () => {
-  it('sends again at once, to the next endpoint', () => {
+  it('resends at once, to the next endpoint', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(10);
@@ -300,7 +300,7 @@ describe('a lost connection', () => {
     expect(rig.step({ kind: 'lost', socket: 2 })).toContain('send 3 echo q1');
   });
 
-  it('does not end a call before its time when no try is left', () => {
+  it('does not end a call before its time if no try is left', () => {
     const rig = new SessionRig();
     rig.request(1, { tries: 1 });
     expect(rig.step({ kind: 'lost', socket: 1 })).toEqual(['note connection-lost a']);
@@ -345,7 +345,7 @@ describe('failover', () => {
     expect(rig.request(4)).toEqual(['close 1', 'open 4 b', 'send 4 echo q4']);
   });
 
-  it('rule 6: starts new calls elsewhere while an endpoint answers nobody', () => {
+  it('rule 6: starts new calls elsewhere while an endpoint answers no call', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.advance(1000);
@@ -364,14 +364,14 @@ describe('failover', () => {
 });
 
 describe('ends', () => {
-  it('rule 5: abort closes the socket and says nothing more of the call', () => {
+  it('rule 5: abort closes the socket and reports nothing more about the call', () => {
     const rig = new SessionRig();
     rig.request(1);
     expect(rig.step({ kind: 'abort', id: 1 })).toEqual(['close 1']);
     expect(rig.session.deadline).toBe(Infinity);
   });
 
-  it('abort of a waiting call leaves the others their order', () => {
+  it('abort of a waiting call keeps the order of the others', () => {
     const rig = new SessionRig();
     for (const id of [1, 2, 3]) rig.request(id);
     expect(rig.step({ kind: 'abort', id: 2 })).toEqual([]);
@@ -385,7 +385,7 @@ describe('ends', () => {
     expect(rig.step({ kind: 'abort', id: 1 })).toEqual(['close 1', 'open 2 a', 'send 2 echo q2']);
   });
 
-  it('abort of a call that is over does nothing', () => {
+  it('abort of a finished call does nothing', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.final(1, 'r');

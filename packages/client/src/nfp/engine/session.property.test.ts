@@ -11,12 +11,12 @@ const UUIDS = ['u0', 'u1', 'u2', 'u3'];
 const WORKERS = ['w0', 'w1', 'w2'];
 const BODY = encodeNfpJson({ task: 't' });
 
-/** Follows the effects as sockets and callers would, and fails on any that neither could carry out. */
+/** Follows the effects like sockets and callers, and fails on any that neither could carry out. */
 class World {
   readonly session: NfpClientSession<number>;
   now = 0;
   socket: number | undefined;
-  /** Tickets without outcome: what they are, and the workers whose last word has come. */
+  /** Tickets without an outcome: what they are, and the workers whose last word has come. */
   readonly open = new Map<
     number,
     { readonly kind: 'job' | 'ask'; readonly uuid: string; readonly told: Set<string> }
@@ -84,7 +84,7 @@ class World {
         break;
       case 'send':
         expect(effect.socket).toBe(this.socket);
-        // Whatever is sent can be: no name, target or uuid that the wire has no room for.
+        // Everything that is sent fits: no name, target or uuid is too long for the wire.
         encodeNfp(effect.command);
         break;
       case 'result': {
@@ -132,7 +132,7 @@ const worker = fc.constantFrom(...WORKERS);
 const workers = fc.uniqueArray(worker);
 const target = fc.constantFrom('all', 'any', 'w1', '["w0","w1"]');
 
-/** What brokers and workers say, in order or out of it. */
+/** What brokers and workers say, in order or out of order. */
 const said: fc.Arbitrary<Pick<NfpClientAnswer, 'status' | 'body'>> = fc.oneof(
   fc
     .tuple(workers, target, fc.constantFrom('DISPATCHED', 'PENDING', 'CANCELLED', 'FAILED'))
@@ -216,7 +216,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }),
 );
 
-it('rule 10: whatever a broker says, every call ends once, each worker has one last word, and nothing is left', () => {
+it('rule 10: whatever a broker sends, every call ends once, each worker has one last word, and nothing is left', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), fc.boolean(), (actions, sendOpen, close) => {
       const world = new World(sendOpen);

@@ -43,7 +43,7 @@ const response = (status: number, body: unknown): NfpToClient => ({
   body: encodeNfpJson(body),
 });
 
-it('rule 3: a worker has one last word about a job for any worker, whatever it says after it', () => {
+it('rule 3: a worker has one last word about a job for any worker, whatever it says later', () => {
   const session = new NfpClientSession<string>(OPTIONS);
   const said: string[] = [];
   const hear = (message: NfpToClient): void => {

@@ -9,7 +9,7 @@ import type { LazyPirateEffect, LazyPirateEvent, LazyPirateRequest } from './ses
 
 const SOCKETS = 3;
 
-/** Follows the effects as sockets and callers would, and fails on any that neither could carry out. */
+/** Follows the effects like sockets and callers, and fails on any that neither could carry out. */
 class World {
   readonly session = new LazyPirateSession({ endpoints: ['a', 'b'], sockets: SOCKETS, waitingMax: 4, idleMs: 50 });
   now = 0;
@@ -137,7 +137,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   ),
 );
 
-it('whatever happens: sockets carry one request, calls end once, and with no reply but one that matches', () => {
+it('whatever happens: sockets carry one request, calls end once, and only with a reply that matches', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), (actions, close) => {
       const world = new World();
@@ -160,10 +160,10 @@ const hostile = fc
     arbitraries.pppClientReply.map(encodePpp),
     arbitraries.mutated(fc.constant(encodePpp(reply))),
   )
-  // What is a reply, however it came about, is none of this test's business.
+  // A message that happens to be a reply is not this test's business.
   .filter((frames) => frames[0]?.length !== 0 || frames.length < 2);
 
-it('rule 4: whatever bytes a queue sends, what is no reply is dropped and counted and the reply still arrives', () => {
+it('rule 4: whatever bytes a queue sends, invalid replies are dropped and counted, and the reply still arrives', () => {
   fc.assert(
     fc.property(fc.array(hostile, { maxLength: 20 }), (messages) => {
       const rig = new SessionRig();

@@ -11,7 +11,7 @@ describe('one request per socket', () => {
     expect(rig.reply(1, 'r2')).toEqual(['final 2 r2', 'send 1 q3']);
   });
 
-  it('rule 2: takes a reply for the call of its socket, whatever the order', () => {
+  it('rule 2: matches a reply to the call of its socket, in any order', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.request(2);
@@ -19,7 +19,7 @@ describe('one request per socket', () => {
     expect(rig.reply(1, 'for one')).toEqual(['final 1 for one']);
   });
 
-  it('rule 2: a second reply to one request closes the socket, so that it answers nobody else', () => {
+  it('rule 2: a second reply to one request closes the socket, so that it answers no other call', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.reply(1, 'r');
@@ -29,7 +29,7 @@ describe('one request per socket', () => {
 });
 
 describe('a silent queue', () => {
-  it('rule 3: after timeoutMs the socket is closed and the identical frames leave on a new one', () => {
+  it('rule 3: after timeoutMs the socket is closed and the identical frames are sent on a new one', () => {
     const rig = new SessionRig({ endpoints: ['a'] });
     const request = { content: frames('x', ''), matches: undefined };
     rig.step({ kind: 'request', id: 1, request, timeoutMs: 1000, tries: 3, streaming: false });
@@ -47,7 +47,7 @@ describe('a silent queue', () => {
     expect(rig.session.stats).toMatchObject({ lanes: 0, sends: 3 });
   });
 
-  it('rule 3: a late reply to a socket that was given up answers nobody', () => {
+  it('rule 3: a late reply to a socket that was given up answers no call', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(1000);
@@ -71,13 +71,13 @@ describe('a silent queue', () => {
   });
 });
 
-describe('what is no reply', () => {
+describe('messages that are not replies', () => {
   it.each<[string, string[], string]>([
     ['without the empty frame', ['reply'], 'reply-malformed'],
     ['without content', [''], 'reply-malformed'],
     ['without anything', [], 'reply-malformed'],
-    ['for somebody behind us', ['hop', '', 'reply'], 'reply-address'],
-  ])('rule 4: a message %s is dropped and counted, and the wait goes on', (_what, message, reason) => {
+    ['for a peer behind us', ['hop', '', 'reply'], 'reply-address'],
+  ])('rule 4: a message %s is dropped and counted, and the wait continues', (_what, message, reason) => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(400);
@@ -93,14 +93,14 @@ describe('what is no reply', () => {
     expect(rig.reply(1, '', 'b', '')).toEqual(['final 1 |b|']);
   });
 
-  it('rule 4: a message over the socket’s limits is dropped, and the wait goes on', () => {
+  it('rule 4: a message over the socket’s limits is dropped, and the wait continues', () => {
     const rig = new SessionRig();
     rig.request(1);
     expect(rig.step({ kind: 'rejected', socket: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
     expect(rig.reply(1, 'r')).toEqual(['final 1 r']);
   });
 
-  it('rule 6: a reply that does not match is dropped and counted, and the wait goes on', () => {
+  it('rule 6: a reply that does not match is dropped and counted, and the wait continues', () => {
     const rig = new SessionRig();
     rig.request(1, { matches: (content) => latin1(content[0]!) === '7' });
     rig.advance(400);
@@ -109,7 +109,7 @@ describe('what is no reply', () => {
     expect(rig.reply(1, '7')).toEqual(['final 1 7']);
   });
 
-  it('rule 6: what is no reply at all is not shown to the predicate', () => {
+  it('rule 6: an invalid reply is not shown to the predicate', () => {
     const rig = new SessionRig();
     let calls = 0;
     rig.request(1, { matches: () => ++calls > 0 });

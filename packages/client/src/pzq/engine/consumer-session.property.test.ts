@@ -10,7 +10,7 @@ const PREFETCH = 3;
 const LEASE_MS = 100;
 const PEER = { key: 'Q', id: fromLatin1('Q') };
 
-/** Follows the effects as a socket and readers would, and fails on any that neither could carry out. */
+/** Follows the effects like a socket and readers, and fails on any that neither could carry out. */
 class World {
   readonly session: PzqConsumerSession;
   now = 0;
@@ -21,7 +21,7 @@ class World {
   /** Handed out and not settled. */
   readonly out = new Set<PzqHanded>();
   readonly acknowledged = new Set<string>();
-  /** What was said to the queue, such as `+key`. */
+  /** What was sent to the queue, such as `+key`. */
   readonly said: string[] = [];
 
   constructor() {
@@ -89,7 +89,7 @@ class World {
         const { kind } = effect.command;
         const key = latin1(effect.command.key);
         this.said.push(kind === 'lease-extension' ? key : `${effect.command.positive ? '+' : '-'}${key}`);
-        // What is acknowledged without a reader was acknowledged before.
+        // A message that is acknowledged without a reader was acknowledged before.
         if (kind === 'consumer-ack' && effect.command.positive) expect(this.acknowledged).toContain(key);
         break;
       }

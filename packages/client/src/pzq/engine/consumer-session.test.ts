@@ -30,7 +30,7 @@ describe('handing out', () => {
     ['without key', ['', '1', '1', '', 'x'], 'delivery-malformed'],
     ['without body', ['x', '1', '1', ''], 'delivery-malformed'],
     ['without anything', [], 'no-frames'],
-  ])('what is no delivery (%s) is dropped and counted, noted once a minute', (_, frames, reason) => {
+  ])('an invalid delivery (%s) is dropped and counted, noted once a minute', (_, frames, reason) => {
     const rig = new ConsumerRig();
     rig.demand();
     expect(rig.receive('Q', ...frames)).toEqual([`note message-dropped ${reason}`]);
@@ -38,7 +38,7 @@ describe('handing out', () => {
     expect(rig.session.stats.dropped).toEqual({ [reason]: 2 });
   });
 
-  it('counts what was over the limits of the socket, and what did not go out', () => {
+  it('counts messages over the limits of the socket, and undeliverable ones', () => {
     const rig = new ConsumerRig();
     expect(rig.step({ kind: 'rejected', reason: 'too-large' })).toEqual(['note message-dropped too-large']);
     expect(rig.step({ kind: 'undeliverable' })).toEqual(['note ack-undeliverable']);
@@ -48,7 +48,7 @@ describe('handing out', () => {
 });
 
 describe('the bound', () => {
-  it('rule 24: with prefetch messages in hand nothing is read, waiting or handed out', () => {
+  it('rule 24: with prefetch messages in hand, waiting or handed out, nothing is read', () => {
     const rig = new ConsumerRig();
     rig.demand();
     expect([...rig.deliver('x'), ...rig.deliver('y')]).toEqual(['hand x']);
@@ -56,7 +56,7 @@ describe('the bound', () => {
     expect(rig.settle('x', 'ack')).toEqual(['Q +x', 'resume']);
   });
 
-  it('takes the one that was on its way into the pause', () => {
+  it('accepts the one that was on its way when it paused', () => {
     const rig = new ConsumerRig({ prefetch: 1 });
     expect(rig.deliver('x')).toEqual(['pause']);
     expect(rig.deliver('y')).toEqual([]);
@@ -66,7 +66,7 @@ describe('the bound', () => {
     expect(rig.settle('y', 'ack')).toEqual(['Q +y', 'resume']);
   });
 
-  it('a message without verdict gives its place free when its lease has ended', () => {
+  it('a message without a verdict frees its place when its lease has ended', () => {
     const rig = new ConsumerRig({ prefetch: 1 });
     rig.demand();
     rig.deliver('x');
@@ -76,7 +76,7 @@ describe('the bound', () => {
     expect(rig.session.deadline).toBe(Infinity);
   });
 
-  it('an extension lets its lease start anew', () => {
+  it('an extension restarts its lease', () => {
     const rig = new ConsumerRig({ prefetch: 1 });
     rig.demand();
     rig.deliver('x');
@@ -105,7 +105,7 @@ describe('verdicts', () => {
     expect(rig.session.stats).toMatchObject({ acked: 1, nacked: 1, left: 1, unsettled: 0 });
   });
 
-  it('rule 14: are sent late too', () => {
+  it('rule 14: are sent even if late', () => {
     const rig = new ConsumerRig();
     rig.demand(2);
     rig.deliver('x');
@@ -150,7 +150,7 @@ describe('verdicts', () => {
 });
 
 describe('a message that comes again while it is in hand', () => {
-  it('is not handed out a second time, and has a new lease', () => {
+  it('is not handed out a second time, and gets a new lease', () => {
     const rig = new ConsumerRig();
     rig.demand(2);
     rig.deliver('x');
@@ -170,7 +170,7 @@ describe('a message that comes again while it is in hand', () => {
     expect(rig.demand(2)).toEqual(['hand x', 'note message-dropped expired']);
   });
 
-  it('after its lease: a late ack takes back the copy that nobody has begun with', () => {
+  it('after its lease: a late ack takes back the copy that no reader has started', () => {
     const rig = new ConsumerRig();
     rig.demand();
     rig.deliver('x');
@@ -213,14 +213,14 @@ describe('deliveries that are too old', () => {
     expect(lenient.deliver('x', { agoMs: 50_000 })).toEqual(['hand x']);
   });
 
-  it('give their places free', () => {
+  it('free their places', () => {
     const rig = new ConsumerRig({ prefetch: 1 });
     rig.deliver('x');
     rig.now = 6000;
     expect(rig.demand()).toEqual(['note message-dropped expired', 'resume']);
   });
 
-  it('rule 24: if 20 in a row are, the clocks are suspected, once, and nobody starves', () => {
+  it('rule 24: after 20 in a row the clocks are suspected, once, and no reader starves', () => {
     const rig = new ConsumerRig({ prefetch: 99 });
     rig.skewMs = 60_000;
     rig.demand(3);
@@ -228,7 +228,7 @@ describe('deliveries that are too old', () => {
     expect(lines).toEqual(['note message-dropped expired', 'clock-skew 60000', 'hand k19', 'hand k20', 'hand k21']);
   });
 
-  it('rule 24: while the clocks are suspected, a delivery is as old as it has been here', () => {
+  it('rule 24: while the clocks are suspected, the age of a delivery is its time here', () => {
     const rig = new ConsumerRig({ prefetch: 99 });
     rig.skewMs = 60_000;
     rig.demand();
@@ -242,7 +242,7 @@ describe('deliveries that are too old', () => {
     expect(rig.session.stats).toMatchObject({ handedOut: 2, dropped: { expired: 20 } });
   });
 
-  it('rule 24: one that looks right ends the suspicion, and 20 in a row raise it anew', () => {
+  it('rule 24: one plausible delivery ends the suspicion, and 20 in a row raise it again', () => {
     const rig = new ConsumerRig({ prefetch: 99 });
     const day = { agoMs: 86_400_000 };
     rig.demand(99);
@@ -256,7 +256,7 @@ describe('deliveries that are too old', () => {
     expect(skews('b')).toEqual(['clock-skew 86400000']);
   });
 
-  it('rule 24: what may have lain in the connection while nothing was read says nothing about the clocks', () => {
+  it('rule 24: deliveries that may have waited in the connection while nothing was read say nothing about the clocks', () => {
     const rig = new ConsumerRig({ prefetch: 1 });
     rig.demand();
     rig.deliver('x');
@@ -278,7 +278,7 @@ describe('deliveries that are too old', () => {
 });
 
 describe('draining', () => {
-  it('hands out and reads no more, ends with the last verdict, and the close gives back what waits', () => {
+  it('hands out and reads no more, ends with the last verdict, and the close returns what waits', () => {
     const rig = new ConsumerRig();
     rig.demand(2);
     rig.deliver('x');
@@ -288,14 +288,14 @@ describe('draining', () => {
     expect(rig.step({ kind: 'close' })).toEqual(['Q -y']);
   });
 
-  it('a close without it leaves what is out', () => {
+  it('a close without a drain leaves handed-out messages', () => {
     const rig = new ConsumerRig();
     rig.demand();
     for (const key of ['x', 'y']) rig.deliver(key);
     expect(rig.step({ kind: 'close' })).toEqual(['Q -y', 'pause']);
   });
 
-  it('ends at once when nothing is out, and with the last lease', () => {
+  it('ends at once if nothing is handed out, and with the last lease', () => {
     expect(new ConsumerRig().step({ kind: 'drain' })).toEqual(['pause', 'drained']);
     const rig = new ConsumerRig();
     rig.demand(2);

@@ -8,7 +8,7 @@ import type { PzqProducerEffect, PzqProducerEvent } from './producer-events.js';
 
 const WINDOW = 4;
 
-/** Follows the effects as a socket and callers would, and fails on any that neither could carry out. */
+/** Follows the effects like a socket and callers, and fails on any that neither could carry out. */
 class World {
   readonly session = new PzqProducerSession<string>(
     { endpoints: ['a', 'b'], window: WINDOW, windowBytes: 30, waitingMax: 6, ackTimeoutMs: 50, timeoutMs: 1000 },
@@ -16,9 +16,9 @@ class World {
   );
   now = 0;
   socket: number | undefined;
-  /** Ids that were sent on the socket, in order, each as often as it was. */
+  /** Ids that were sent on the socket, in order, as often as they were sent. */
   sent: string[] = [];
-  /** Ids in the order of `produce`, that have no outcome. */
+  /** Ids without an outcome, in the order of `produce`. */
   readonly open = new Set<string>();
   readonly everSent = new Set<string>();
   #lastId = 0;
@@ -53,7 +53,7 @@ class World {
     expect(unacknowledged + waiting).toBe(this.open.size);
     expect(unacknowledged).toBeLessThanOrEqual(WINDOW);
     if (this.socket === undefined) return;
-    // Whatever was sent and has no outcome is on the connection there is.
+    // Everything sent without an outcome is on the current connection.
     const here = new Set(this.sent);
     for (const id of this.open) if (this.everSent.has(id)) expect(here).toContain(id);
   }
@@ -135,7 +135,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }),
 );
 
-it('rule 23: whatever happens, a message ends once, and until then is sent in its turn on the connection there is', () => {
+it('rule 23: whatever happens, a message ends once, and until then is sent in its turn on the current connection', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), (actions, close) => {
       const world = new World();

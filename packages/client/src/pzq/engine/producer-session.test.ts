@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ProducerRig } from '../../../test/pzq/producer-rig.js';
 
 describe('the window', () => {
-  it('rule 23: messages leave in order as long as there is room, the others wait for an answer', () => {
+  it('rule 23: messages are sent in order as long as there is room; the others wait for an answer', () => {
     const rig = new ProducerRig();
     expect(rig.produce('x')).toEqual(['open 1 a', 'send 1 x']);
     expect(rig.produce('y')).toEqual(['send 1 y']);
@@ -11,7 +11,7 @@ describe('the window', () => {
     expect(rig.session.stats).toMatchObject({ unacknowledged: 2, waiting: 1, sends: 3, stored: 1 });
   });
 
-  it('rule 23: an answer belongs to the message with its id, whatever the order', () => {
+  it('rule 23: an answer belongs to the message with its id, in any order', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     rig.produce('y');
@@ -26,7 +26,7 @@ describe('the window', () => {
     expect(rig.ack(1, 'big')).toEqual(['stored big', 'send 1 x']);
   });
 
-  it('refuses a message that finds window and waitingMax full', () => {
+  it('refuses a message if window and waitingMax are full', () => {
     const rig = new ProducerRig({ window: 1, waitingMax: 1 });
     rig.produce('x');
     rig.produce('y');
@@ -71,7 +71,7 @@ describe('answers', () => {
     expect(rig.answer(1, 'x', '1', 'more', 'parts', '')).toEqual(['stored x']);
   });
 
-  it('to nobody, or to a message that was never sent, are counted', () => {
+  it('for no message, or for one that was never sent, are counted', () => {
     const rig = new ProducerRig({ window: 1 });
     rig.produce('x');
     rig.produce('waits');
@@ -79,7 +79,7 @@ describe('answers', () => {
     expect(rig.session.stats).toMatchObject({ lateAcks: 2, unacknowledged: 1, waiting: 1 });
   });
 
-  it('that are none are dropped and counted, noted once a minute', () => {
+  it('that are invalid are dropped and counted, noted once a minute', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     expect(rig.answer(1, 'x', '1')).toEqual(['note message-dropped producer-ack-malformed a']);
@@ -93,7 +93,7 @@ describe('answers', () => {
 });
 
 describe('silence', () => {
-  it('rule 23: after ackTimeoutMs everything unanswered is sent again, same ids, same order, on a new connection', () => {
+  it('rule 23: after ackTimeoutMs everything unanswered is resent, same ids, same order, on a new connection', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     rig.now = 1000;
@@ -111,7 +111,7 @@ describe('silence', () => {
     expect(opened).toEqual(['open 2 b', 'open 3 c', 'open 4 a']);
   });
 
-  it('rule 4: a message that was forgotten while others are answered is sent again on the same connection', () => {
+  it('rule 4: a message that is not answered while others are is resent on the same connection', () => {
     const rig = new ProducerRig();
     rig.produce('forgotten');
     rig.now = 4000;
@@ -131,7 +131,7 @@ describe('silence', () => {
     expect(rig.session.deadline).toBe(3_605_000);
   });
 
-  it('is excused once when our own timer came late', () => {
+  it('is extended once if our own timer came late', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     rig.now = 9000;
@@ -140,7 +140,7 @@ describe('silence', () => {
     expect(rig.advance(4000)).toContain('open 2 b');
   });
 
-  it('what a given-up connection still brings is ignored', () => {
+  it('messages on a given-up connection are ignored', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     rig.advance(5000);
@@ -151,7 +151,7 @@ describe('silence', () => {
 });
 
 describe('a connection that ends', () => {
-  it('rule 23: is replaced after a pause, and what was unanswered leaves again under the same ids', () => {
+  it('rule 23: is replaced after a pause, and unanswered messages are resent under the same ids', () => {
     const rig = new ProducerRig({ endpoints: ['a'] });
     rig.produce('x');
     rig.produce('y');
@@ -162,7 +162,7 @@ describe('a connection that ends', () => {
     expect(rig.advance(1)).toEqual(['open 2 a', 'send 2 y', 'note messages-resent connection-lost a 1']);
   });
 
-  it('again and again is replaced ever more slowly', () => {
+  it('again and again is replaced more and more slowly', () => {
     const rig = new ProducerRig({ endpoints: ['a'] });
     rig.produce('x');
     const pauses = [1, 2, 3, 4].map((socket) => {
@@ -184,7 +184,7 @@ describe('a connection that ends', () => {
     expect(rig.produce('y')).toEqual(['open 2 b', 'send 2 y']);
   });
 
-  it('new messages wait for the next one, behind the old', () => {
+  it('new messages wait for the next one, behind the old ones', () => {
     const rig = new ProducerRig({ endpoints: ['a'] });
     rig.produce('x');
     rig.step({ kind: 'lost', socket: 1 });
@@ -194,7 +194,7 @@ describe('a connection that ends', () => {
 });
 
 describe('the end of a message', () => {
-  it('comes after timeoutMs, its waiting included', () => {
+  it('comes after timeoutMs, including its waiting time', () => {
     const rig = new ProducerRig({ endpoints: ['a'], window: 1, timeoutMs: 7000 });
     rig.produce('x');
     rig.now = 1000;
@@ -217,7 +217,7 @@ describe('the end of a message', () => {
     expect(rig.ack(1, 'x')).toEqual([]);
   });
 
-  it('comes for all when no endpoint can be opened', () => {
+  it('comes for all if no endpoint can be opened', () => {
     const rig = new ProducerRig();
     rig.produce('x');
     expect(rig.step({ kind: 'refused', socket: 1, cause: 'no' })).toEqual([

@@ -1,4 +1,4 @@
-/** Rules 13 and 29: which worker is next in a queue, and what is remembered of forgotten queues. */
+/** Rules 13 and 29: which worker is next in a queue, and what is remembered about forgotten queues. */
 import { describe, expect, it } from 'vitest';
 import { peerNamed } from '../../../../test/keyed.js';
 import { Worker } from '../peers/peers.js';

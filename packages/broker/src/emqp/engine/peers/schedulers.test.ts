@@ -1,4 +1,4 @@
-/** Rule 22: what is remembered of scheduled jobs, and how many. */
+/** Rule 22: what is remembered about scheduled jobs, and how many. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { peerNamed } from '../../../../test/keyed.js';
 import { Scheduler } from './peers.js';

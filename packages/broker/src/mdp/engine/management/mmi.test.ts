@@ -45,17 +45,17 @@ describe('rule 25: mmi.service', () => {
     expect(ask('mmi.service', 'echo')).toEqual(['404']);
   });
 
-  it('rule 25: looks at the first body frame and ignores the others', () => {
+  it('rule 25: reads the first body frame and ignores the others', () => {
     broker.ready('w1');
     expect(ask('mmi.service', ['echo', 'nobody'])).toEqual(['200']);
     expect(ask('mmi.service', ['nobody', 'echo'])).toEqual(['404']);
   });
 
-  it.each(['', 'x'.repeat(256), '\xff\x00'])('rule 25: is 404 for an argument that names nothing', (argument) => {
+  it.each(['', 'x'.repeat(256), '\xff\x00'])('rule 25: is 404 for an argument that is not a name', (argument) => {
     expect(ask('mmi.service', argument)).toEqual(['404']);
   });
 
-  it('rule 25: looks among the services of the client’s version', () => {
+  it('rule 25: searches the services of the client’s version', () => {
     broker.ready('w1', 'echo', '0.1');
     expect(ask('mmi.service', 'echo', '0.2')).toEqual(['404']);
     expect(ask('mmi.service', 'echo', '0.1')).toEqual(['200']);
@@ -70,7 +70,7 @@ describe('rule 25: mmi.service', () => {
     expect(ask('mmi.service', 'echo')).toEqual(['404']);
   });
 
-  it('rule 25: looks among the services of both versions with bridge', () => {
+  it('rule 25: searches the services of both versions with bridge', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1', 'echo', '0.1');
     expect(ask('mmi.service', 'echo', '0.2')).toEqual(['200']);

@@ -38,7 +38,7 @@ describe('the inventory service', () => {
     expect(ask(few, SID, 'get_inventory', { name: 'w1' })).toEqual([`-> c1 RESPONSE ${SID} u1 200 null`]);
   });
 
-  it('rule 20: takes the name as an argument, too', () => {
+  it('rule 20: accepts the name as an argument, too', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     const body = '{"task":"get_inventory","args":["w2"]}';
     expect(broker.call('c1', 'post', 'u1', 'all', SID, body)).toEqual([`-> c1 RESPONSE ${SID} u1 200 {"a":1}`]);
@@ -56,7 +56,7 @@ describe('the inventory service', () => {
     ]);
   });
 
-  it('rule 20: a new inventory counts from the next question on', () => {
+  it('rule 20: a new inventory applies from the next question on', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     const inventory = { ...INVENTORY, workers: [{ glob: '*', source: 'x', data: { c: 3 } }] };
     expect(broker.step({ kind: 'inventory', inventory })).toEqual([]);
@@ -73,7 +73,7 @@ describe('the inventory service', () => {
     );
   });
 
-  it('rule 17: show_broker_inventory tells globs and sources', () => {
+  it('rule 17: show_broker_inventory lists globs and sources', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     expect(broker.mmi('c1', 'show_broker_inventory', {}, 'get')).toEqual([
       '-> c1 RESPONSE mmi.service.broker m 200 {"broker":{"endpoint":"tcp://127.0.0.1:5555"},"topology":{},"workers":{"*":["common.yaml"],"w1":["(inline)"]}}',
@@ -96,7 +96,7 @@ describe('the file service', () => {
   const absent = (escape: boolean): NfpFileOutcome => ({ kind: 'absent', escape });
   const answered = (body: string) => [`-> c1 RESPONSE ${FSS} u1 200 ${body}`];
 
-  it('rule 21: asks for what a task needs', () => {
+  it('rule 21: requests what a task needs', () => {
     const broker = files();
     let asked = 0;
     const wants = (task: string, kwargs: object) => ask(broker, FSS, task, kwargs, 'get', `u${++asked}`);
@@ -196,7 +196,7 @@ describe('the file service', () => {
     expect(ask(broker, FSS, 'walk', { url: 'nf://' })).toEqual(['file-request 2 walk nf://']);
   });
 
-  it('rule 21: a disk that fails is answered with 500', () => {
+  it('rule 21: a failing disk is answered with 500', () => {
     const broker = files();
     ask(broker, FSS, 'walk', { url: 'nf://' });
     expect(done(broker, { kind: 'failed', error: 'EIO' })).toEqual([
@@ -227,14 +227,14 @@ describe('the file service', () => {
   });
 });
 
-describe('the endpoint for management', () => {
+describe('the management endpoint', () => {
   function manage(broker: BrokerUnderTest, service: string, task: string): string[] {
     const call = { kind: 'client-call', form: 'ascii', command: 'post', service, target: 'all', uuid: 'm' } as const;
     const body = [fromLatin1(JSON.stringify({ task }))];
     return broker.step({ kind: 'message', peer: peerNamed('admin'), command: { ...call, body }, at: 'management' });
   }
 
-  it('rule 18: obeys orders that are refused elsewhere', () => {
+  it('rule 18: obeys commands that are refused elsewhere', () => {
     const broker = new BrokerUnderTest();
     broker.ready('w1');
     expect(broker.mmi('c1', 'restart')[0]).toBe('note call-refused management c1 mmi.service.broker');
@@ -271,7 +271,7 @@ describe('the endpoint for management', () => {
     ]);
   });
 
-  it('rule 18: takes no workers', () => {
+  it('rule 18: accepts no workers', () => {
     const broker = new BrokerUnderTest();
     const command = { kind: 'worker-ready', form: 'ascii', service: 'sample' } as const;
     expect(broker.step({ kind: 'message', peer: peerNamed('w1'), command, at: 'management' })).toEqual([
@@ -351,7 +351,7 @@ describe('hostile bodies', () => {
   });
 
   it.each([{ workers: 7 }, { workers: 'w1' }, { workers: ['w1', null] }, { service: 1 }, { service: ['sample'] }])(
-    'rule 18: disconnect with %j sends nobody away',
+    'rule 18: disconnect with %j disconnects nobody',
     (kwargs) => {
       const broker = new BrokerUnderTest({ managementCommands: true });
       broker.ready('w1');
