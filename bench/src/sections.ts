@@ -4,6 +4,7 @@ import { measureChains } from './chain/measure.js';
 import { CONTESTS } from './contests/index.js';
 import type { Protocol } from './contests/index.js';
 import { measureEmqpRates } from './emqp-rates.js';
+import { measureEngines } from './engines/measure.js';
 import { measureIdle } from './idle.js';
 import { measureMdpEngine } from './mdp-engine.js';
 import { measureContest, measureGrowth } from './middle.js';
@@ -39,6 +40,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   broker: measureBrokers,
   chain: measureChains,
   'pzq-rivals': measurePzqRivals,
+  engines: measureEngines,
   'scale-engine': measureEngineScale,
   'scale-crowds': measureBrokerCrowds,
   'scale-loads': measureBrokerLoads,

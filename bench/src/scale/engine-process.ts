@@ -1,4 +1,6 @@
 /** One engine in a separate process, so that its size is also the size of its heap. Runs rounds on request over IPC. */
+import { EngineRounds } from '../engines/rounds.js';
+import type { EngineName } from '../engines/index.js';
 import { MdpEngineLoad } from '../mdp-engine.js';
 import type { EngineSize } from '../mdp-engine.js';
 import { ManyEngines } from './many-engines.js';
@@ -9,7 +11,9 @@ export type EnginePlan =
   | ({ readonly kind: 'engine' } & EngineSize)
   /** How many engines take turns. */
   | { readonly kind: 'engines'; readonly engines: number; readonly workers: number }
-  | { readonly kind: 'plain-queue'; readonly queued: number };
+  | { readonly kind: 'plain-queue'; readonly queued: number }
+  /** The engine of any protocol. */
+  | { readonly kind: 'protocol'; readonly name: EngineName | undefined };
 
 /** Runs this many requests, and returns the CPU time of each in microseconds. */
 export interface Runs {
@@ -24,6 +28,8 @@ function start(plan: EnginePlan): Runs {
       return new ManyEngines(plan.engines, plan.workers);
     case 'plain-queue':
       return new PlainQueue(plan.queued);
+    case 'protocol':
+      return new EngineRounds(plan.name);
   }
 }
 

@@ -20,17 +20,21 @@ const FLAT = 1.2;
  */
 const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
 
-/** Costs of each size, round by round, with all sizes in each round. */
-async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
+/** CPU time of a request in each, in microseconds, round by round, with all of them in each round. */
+export async function measureProcesses(
+  plans: readonly EnginePlan[],
+  sets = SETS,
+  requests = REQUESTS,
+): Promise<number[][]> {
   const costs = plans.map(() => [] as number[]);
-  for (let set = 0; set < SETS; set++) {
-    for (const [index, rounds] of (await measureSet(plans)).entries()) costs[index]?.push(...rounds);
+  for (let set = 0; set < sets; set++) {
+    for (const [index, rounds] of (await measureSet(plans, requests)).entries()) costs[index]?.push(...rounds);
   }
   return costs;
 }
 
 /** Each has its own process. */
-async function measureSet(plans: readonly EnginePlan[]): Promise<number[][]> {
+async function measureSet(plans: readonly EnginePlan[], requests: number): Promise<number[][]> {
   const children: ChildProcess[] = [];
   for (const plan of plans) {
     const child = startChild('scale-engine', plan, { node: HEAP });
@@ -40,7 +44,7 @@ async function measureSet(plans: readonly EnginePlan[]): Promise<number[][]> {
   const costs = plans.map(() => [] as number[]);
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, child] of children.entries()) {
-      const cost = await ask<number>(child, REQUESTS);
+      const cost = await ask<number>(child, requests);
       // The first round warms up.
       if (round > 0) costs[index]?.push(cost);
     }
@@ -60,7 +64,7 @@ export async function measureEngineScale(report: (finding: Finding) => void): Pr
     sizes: readonly number[],
     plan: (size: number) => EnginePlan,
   ): Promise<readonly Point[]> => {
-    const costs = await measure(sizes.map(plan));
+    const costs = await measureProcesses(sizes.map(plan));
     const points = sizes.map((size, index) => ({ size, costs: costs[index] ?? [] }));
     reportCurve({ ...about, unit: 'us/request' }, points, report);
     return points;
@@ -89,7 +93,7 @@ export async function measureEngineScale(report: (finding: Finding) => void): Pr
 
 /** Ten workers fit into a core's caches. A thousand engines of ten workers take as much memory as one of ten thousand. */
 async function cold(report: (finding: Finding) => void): Promise<void> {
-  const [few = [], many = []] = await measure([
+  const [few = [], many = []] = await measureProcesses([
     { kind: 'engines', engines: 1000, workers: 10 },
     { kind: 'engine', workers: 10_000 },
   ]);

@@ -6,6 +6,9 @@ export const EMPTY_FRAME: Uint8Array = new Uint8Array(0);
 /** Longest text converted in one call. */
 const FLAT_MAX = 1024;
 
+/** Up to this many frames, a list of their memory is cheaper than a set. */
+const FEW = 8;
+
 /** True when both frames hold the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   const length = a.length;
@@ -87,9 +90,17 @@ function isLoose({ buffer, length }: Uint8Array): boolean {
 export function slackOf(frames: readonly Uint8Array[]): number {
   let held = 0;
   if (frames.length === 1) held = (frames[0] as Uint8Array).buffer.byteLength;
-  else for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;
+  else for (const { byteLength } of piecesOf(frames)) held += byteLength;
   const total = totalBytes(frames);
   return held > 2 * total ? held - total : 0;
+}
+
+/** The pieces of memory in which the frames lie, each once. */
+function piecesOf(frames: readonly Uint8Array[]): Iterable<ArrayBufferLike> {
+  if (frames.length > FEW) return new Set(frames.map(({ buffer }) => buffer));
+  const pieces: ArrayBufferLike[] = [];
+  for (const { buffer } of frames) if (!pieces.includes(buffer)) pieces.push(buffer);
+  return pieces;
 }
 
 /** Total length of the frames, in bytes. */
