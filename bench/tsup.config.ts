@@ -5,6 +5,7 @@ export default defineConfig({
   entry: {
     main: 'src/main.ts',
     load: 'src/load.ts',
+    'http-siege': 'src/http-siege.ts',
     'chain-process': 'src/chain/process.ts',
     'bare-emqp': 'src/bare-emqp.ts',
     'bare-mdp': 'src/bare-mdp.ts',

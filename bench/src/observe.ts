@@ -1,15 +1,20 @@
 /** The cost of observing a broker: CPU time with `--http`, and a scrape with many services. */
 import { setTimeout } from 'node:timers/promises';
-import { brokerCpu, measureMiddles } from './middle.js';
+import { brokerCpu } from './middle.js';
 import { ProcessUnderTest } from './process-under-test.js';
-import type { UnderTest } from './process-under-test.js';
-import type { Middle } from './rig.js';
-import { ratio, reportTable } from './samples.js';
+import { BenchRig } from './rig.js';
+import { ratio, reportTable, sideBySide } from './samples.js';
+import type { Sample } from './samples.js';
+import { measureSieges } from './sieges.js';
 import { median } from './statistics.js';
 import type { Report } from './statistics.js';
 
+const WORKERS = 64;
+const IN_FLIGHT = 200;
 /** Rounds of several seconds, so that each includes its share of scrapes. */
-const LOAD = { protocol: 'mdp', workers: 64, requests: 100_000, inFlight: 200, sets: 3 } as const;
+const REQUESTS = 100_000;
+const ROUNDS = 5;
+const SETS = 3;
 const SCRAPE_EVERY_MS = 1000;
 const WATCHED = 'MDP broker with --http';
 const ALONE = 'MDP broker without';
@@ -19,53 +24,53 @@ const SCRAPE_APART_MS = 400;
 const MANY = 10_000;
 const BOUND = 1000;
 
-/** Both measurements. */
+/** All measurements. */
 export async function measureObserve(report: Report): Promise<void> {
-  const middles = new Map<string, Middle>([
-    [ALONE, 'mdp-broker-zmtp'],
-    [WATCHED, () => Watched.start()],
+  await measureCost(report);
+  await measureScrapes(report);
+  await measureSieges(report);
+}
+
+/** Rounds with and without alternate in the same process: the same broker, started twice, can differ by a tenth in memory layout and compiled code. */
+async function measureCost(report: Report): Promise<void> {
+  const all = new Map<string, Sample[]>([
+    [ALONE, []],
+    [WATCHED, []],
   ]);
-  const samples = await measureMiddles(middles, LOAD);
-  reportTable(`MDP broker on zmtp, ${LOAD.workers} workers, ${LOAD.inFlight} in flight`, samples, report);
-  const measured = ratio(samples, WATCHED, ALONE, brokerCpu) ?? Number.NaN;
+  for (let set = 0; set < SETS; set++) {
+    const broker = await ProcessUnderTest.start('mdp-broker-shown');
+    const rig = await BenchRig.start('mdp', () => Promise.resolve(broker), WORKERS);
+    const run = () => rig.run(REQUESTS, IN_FLIGHT);
+    const samples = await sideBySide(ROUNDS, [
+      [ALONE, run],
+      [WATCHED, () => whileWatched(broker, run)],
+    ]);
+    for (const [name, some] of samples) all.get(name)?.push(...some);
+    await rig.stop();
+  }
+  reportTable(`MDP broker on zmtp, ${WORKERS} workers, ${IN_FLIGHT} in flight`, all, report);
+  const measured = ratio(all, WATCHED, ALONE, brokerCpu) ?? Number.NaN;
   const what = 'with --http, a scrape each second and an event stream, over without: CPU per request';
   report({ what, measured, unit: 'x', limit: { atMost: 1.03 } });
-  await measureScrapes(report);
 }
 
-/** A broker with a Prometheus and a dashboard, both in this process. */
-class Watched implements UnderTest {
-  readonly #broker: ProcessUnderTest;
-  readonly #left = new AbortController();
-  readonly #watchers: Promise<PromiseSettledResult<void>[]>;
-
-  private constructor(broker: ProcessUnderTest, url: string) {
-    this.#broker = broker;
-    const { signal } = this.#left;
-    this.#watchers = Promise.allSettled([scrapeForEver(url, signal), readStream(url, signal)]);
-  }
-
-  static async start(): Promise<Watched> {
-    const broker = await ProcessUnderTest.start('mdp-broker-shown');
-    return new Watched(broker, broker.endpoints.http ?? '');
-  }
-
-  get endpoints() {
-    return this.#broker.endpoints;
-  }
-
-  measure() {
-    return this.#broker.measure();
-  }
-
-  async stop(): Promise<void> {
-    this.#left.abort();
-    for (const outcome of await this.#watchers)
-      if (outcome.status === 'rejected' && (outcome.reason as Error).name !== 'AbortError') throw outcome.reason;
-    await this.#broker.stop();
-  }
+/** Runs it while the broker has a Prometheus and a dashboard, both in this process. */
+async function whileWatched<Result>(broker: ProcessUnderTest, run: () => Promise<Result>): Promise<Result> {
+  const url = await show(broker);
+  const left = new AbortController();
+  const { signal } = left;
+  const watchers = Promise.allSettled([scrapeForEver(url, signal), readStream(url, signal)]);
+  const result = await run();
+  left.abort();
+  for (const outcome of await watchers)
+    if (outcome.status === 'rejected' && (outcome.reason as Error).name !== 'AbortError') throw outcome.reason;
+  await broker.command('hide');
+  return result;
 }
 
+async function show(broker: ProcessUnderTest): Promise<string> {
+  return (await broker.command('show')) as string;
+}
 async function scrapeForEver(url: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const answer = await fetch(new URL('metrics', url), { signal });
@@ -96,11 +101,12 @@ async function measureScrapes(report: Report): Promise<void> {
 async function scrapes(services: number): Promise<{ readonly ms: number; readonly series: number }> {
   const environment = { PROJ_BENCH_SERVICES: String(services) };
   const broker = await ProcessUnderTest.start('mdp-broker-shown', { environment });
+  const url = await show(broker);
   const times: number[] = [];
   let series = 0;
   for (let index = 0; index < SCRAPES; index++) {
     const begun = performance.now();
-    const text = await (await fetch(new URL('metrics', broker.endpoints.http))).text();
+    const text = await (await fetch(new URL('metrics', url))).text();
     times.push(performance.now() - begun);
     if (!text.startsWith('# HELP')) throw new Error(`no metrics: ${text.slice(0, 100)}`);
     series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;

@@ -8,8 +8,6 @@ import type { ChildOptions } from './children.js';
 export interface Endpoints {
   readonly clients: string;
   readonly workers: string;
-  /** Its HTTP address, if any. */
-  readonly http?: string;
 }
 
 /** What a child reports about itself. */
@@ -20,10 +18,16 @@ export interface CpuReport {
 }
 
 /**
- * In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, exits on `exit`. Its heap has the
+ * In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, carries out commands, exits on `exit`. Its heap has the
  * same settings as proj-broker's, also in bare loops, so that they do not differ by luck with the garbage collector.
  */
-export function serveMeasurements(endpoints: Endpoints, workers: () => number, close: () => Promise<void>): void {
+export function serveMeasurements(
+  endpoints: Endpoints,
+  workers: () => number,
+  close: () => Promise<void>,
+  /** By name. The parent gets what they resolve to. */
+  commands: Readonly<Record<string, () => Promise<unknown>>> = {},
+): void {
   growYoungGeneration();
   process.on('message', (message) => {
     if (message === 'cpu') {
@@ -34,6 +38,8 @@ export function serveMeasurements(endpoints: Endpoints, workers: () => number, c
       void close().then(() => {
         process.disconnect();
       });
+    } else {
+      void commands[String(message)]?.().then((answer) => process.send?.({ answer }));
     }
   });
   // No parent is left that could ask.
@@ -67,6 +73,11 @@ export class ProcessUnderTest implements UnderTest {
   /** CPU time used so far by all threads of the child, and its resident size. */
   measure(): Promise<CpuReport> {
     return ask(this.#child, 'cpu');
+  }
+
+  /** Has the child carry out a command; resolves to its result. */
+  async command(name: string): Promise<unknown> {
+    return (await ask<{ readonly answer: unknown }>(this.#child, name)).answer;
   }
 
   /** Tells the child to exit and waits until it has. */

@@ -23,13 +23,14 @@ const WARM_UP_ROUNDS = 5;
 export async function sideBySide(
   rounds: number,
   runs: Iterable<readonly [string, () => Promise<Sample>]>,
+  warmUpRounds = WARM_UP_ROUNDS,
 ): Promise<Samples> {
   const all = [...runs];
   const samples = new Map(all.map(([name]): [string, Sample[]] => [name, []]));
-  for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
+  for (let round = 0; round < warmUpRounds + rounds; round++) {
     for (const [name, run] of all) {
       const sample = await run();
-      if (round >= WARM_UP_ROUNDS) samples.get(name)?.push(sample);
+      if (round >= warmUpRounds) samples.get(name)?.push(sample);
     }
   }
   return samples;

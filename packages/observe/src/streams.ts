@@ -1,6 +1,6 @@
 /** Open event streams: first the model, then every delta. Limited in number and in unread bytes. */
 import type { ServerResponse } from 'node:http';
-import type { Delta, Model } from './model.js';
+import type { Delta } from './model.js';
 
 /** Bounds of {@link EventStreams}. */
 export interface StreamBounds {
@@ -31,19 +31,19 @@ export class EventStreams {
     return unread > 4 * unreadMaxBytes;
   }
 
-  /** Starts a stream. */
-  add(response: ServerResponse, model: Model): void {
+  /** Starts a stream with the model as JSON. */
+  add(response: ServerResponse, model: Buffer): void {
     this.#open.add(response);
     response.on('close', () => this.#open.delete(response));
     // A reader that has gone is not a fault.
     response.on('error', () => this.#open.delete(response));
-    response.write(`event: model\ndata: ${JSON.stringify(model)}\n\n`);
+    response.write(eventOf('model', model));
   }
 
   /** Sends a delta to all; cuts readers that have fallen too far behind. */
   send(delta: Delta): void {
     if (this.#open.size === 0) return;
-    const text = Buffer.from(`event: delta\ndata: ${JSON.stringify(delta)}\n\n`);
+    const text = eventOf('delta', Buffer.from(JSON.stringify(delta)));
     for (const stream of this.#open) {
       if (stream.writableLength > this.#bounds.unreadMaxBytes) stream.destroy();
       else stream.write(text);
@@ -54,4 +54,8 @@ export class EventStreams {
   close(): void {
     for (const stream of this.#open) stream.destroy();
   }
+}
+
+function eventOf(name: string, json: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`event: ${name}\ndata: `), json, Buffer.from('\n\n')]);
 }

@@ -324,6 +324,18 @@ describe('attacks', () => {
       body: `"${'x'.repeat(2_000_000)}"`,
     };
     expect((await ask('/api/actions', huge)).status).toBe(413);
+    // Without the token the body is not even read, and nothing else has one.
+    const { status, headers } = await ask('/api/actions', { ...huge, headers: {} });
+    expect([status, headers.connection]).toEqual([401, 'close']);
+    expect((await ask('/elsewhere', { ...huge, body: `"${'x'.repeat(2000)}"` })).status).toBe(413);
+  });
+
+  it('beyond a hundred turns, for connections and requests, wait for theirs', async () => {
+    const { ask } = await start();
+    const begun = performance.now();
+    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await ask('/healthz')).status));
+    expect(statuses).toEqual(Array.from({ length: 60 }, () => 200));
+    expect(performance.now() - begun).toBeGreaterThan(150);
   });
 
   it('with streams beyond the bound are refused, and ended ones make room', async () => {

@@ -75,9 +75,13 @@ export function nameOf({ id }: Pick<Peer, 'id'>): string {
   return /^[\x20-\x7e]+$/.test(text) ? text : hexOf({ id });
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 /** A routing id in hex. */
 export function hexOf({ id }: Pick<Peer, 'id'>): string {
-  return Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  let hex = '';
+  for (const byte of id) hex += HEX[byte] ?? '';
+  return hex;
 }
 
 /**

@@ -1,0 +1,100 @@
+/** Whose turn is it? HTTP gets a limited number of turns per second, so that floods do not take the process from its peers. */
+import type { Clock, Timer } from '@proj/heartbeat';
+
+/** Bounds of {@link Turns}. */
+export interface TurnBounds {
+  readonly perSecond: number;
+  /** Unused turns that can be saved up. */
+  readonly savedMax: number;
+  readonly waitingMax: number;
+}
+
+/** A connection or a request. It may end while it waits. */
+export interface Waiting {
+  once(event: 'close', listener: () => void): unknown;
+  destroy(): unknown;
+}
+
+/** Gives one turn to each address in rotation, so that an attacker delays mostly itself; first come, first served within an address. */
+export class Turns {
+  readonly #bounds: TurnBounds;
+  readonly #clock: Clock;
+  /** By address; the address whose turn is next comes first. */
+  readonly #waiting = new Map<string, Map<Waiting, () => void>>();
+  #size = 0;
+  #saved: number;
+  #savedAt: number;
+  #timer: Timer | undefined;
+
+  constructor(bounds: TurnBounds, clock: Clock) {
+    this.#bounds = bounds;
+    this.#clock = clock;
+    this.#saved = bounds.savedMax;
+    this.#savedAt = clock.now();
+  }
+
+  /** Calls `go` now or when it is the turn of `one`, unless `one` ends first. If too many wait, `one` is destroyed. */
+  take(address: string, one: Waiting, go: () => void): void {
+    if (this.#size === 0 && this.#spend()) {
+      go();
+      return;
+    }
+    if (this.#size >= this.#bounds.waitingMax) {
+      one.destroy();
+      return;
+    }
+    const line = this.#waiting.get(address) ?? new Map<Waiting, () => void>();
+    this.#waiting.set(address, line.set(one, go));
+    this.#size++;
+    one.once('close', () => {
+      this.#leave(address, one);
+    });
+    this.#arm();
+  }
+
+  /** Destroys all that wait. */
+  close(): void {
+    this.#timer?.cancel();
+    for (const line of this.#waiting.values()) for (const one of line.keys()) one.destroy();
+    this.#waiting.clear();
+    this.#size = 0;
+  }
+
+  #leave(address: string, one: Waiting): void {
+    const line = this.#waiting.get(address);
+    if (line?.delete(one) !== true) return;
+    this.#size--;
+    if (line.size === 0) this.#waiting.delete(address);
+  }
+
+  #arm(): void {
+    const { perSecond } = this.#bounds;
+    this.#timer ??= this.#clock.at(this.#savedAt + (1000 * (1 - this.#saved)) / perSecond, () => {
+      this.#timer = undefined;
+      this.#grant();
+    });
+  }
+
+  #grant(): void {
+    for (const [address, line] of this.#waiting) {
+      const [first] = line;
+      if (first === undefined || !this.#spend()) break;
+      const [one, go] = first;
+      this.#leave(address, one);
+      // The address moves behind the others.
+      if (this.#waiting.delete(address)) this.#waiting.set(address, line);
+      go();
+    }
+    if (this.#size > 0) this.#arm();
+  }
+
+  #spend(): boolean {
+    const { perSecond, savedMax } = this.#bounds;
+    const now = this.#clock.now();
+    this.#saved = Math.min(savedMax, this.#saved + ((now - this.#savedAt) * perSecond) / 1000);
+    this.#savedAt = now;
+    if (this.#saved < 1) return false;
+    this.#saved--;
+    return true;
+  }
+}

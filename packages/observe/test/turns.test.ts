@@ -1,0 +1,79 @@
+import { EventEmitter } from 'node:events';
+import { ManualClock } from '@proj/heartbeat';
+import { expect, it } from 'vitest';
+import { Turns } from '../src/turns.js';
+
+const BOUNDS = { perSecond: 10, savedMax: 2, waitingMax: 5 };
+
+class One extends EventEmitter {
+  isDestroyed = false;
+
+  destroy(): void {
+    this.isDestroyed = true;
+    this.emit('close');
+  }
+}
+
+function start() {
+  const clock = new ManualClock();
+  const turns = new Turns(BOUNDS, clock);
+  const went: string[] = [];
+  const ask = (name: string, address = 'a') => {
+    const one = new One();
+    turns.take(address, one, () => went.push(name));
+    return one;
+  };
+  const after = (ms: number) => {
+    clock.advance(ms);
+    return went.splice(0).join(' ');
+  };
+  return { turns, ask, after };
+}
+
+it('gives those that are saved up at once, and then so many a second', () => {
+  const { ask, after } = start();
+  for (const name of ['1', '2', '3', '4']) ask(name);
+  expect([after(0), after(99), after(1), after(100), after(1000)]).toEqual(['1 2', '', '3', '4', '']);
+});
+
+it('saves no more than it may', () => {
+  const { ask, after } = start();
+  after(60_000);
+  for (const name of ['1', '2', '3']) ask(name);
+  expect(after(0)).toBe('1 2');
+});
+
+it('gives one to each address in turn', () => {
+  const { ask, after } = start();
+  ask('1');
+  ask('2');
+  for (const name of ['a1', 'a2', 'a3']) ask(name);
+  ask('b1', 'b');
+  expect(after(400)).toBe('1 2 a1 b1 a2 a3');
+});
+
+it('gives none to who has left', () => {
+  const { ask, after } = start();
+  ask('1');
+  ask('2');
+  const gone = ask('gone');
+  ask('4');
+  gone.emit('close');
+  expect(after(100)).toBe('1 2 4');
+});
+
+it('destroys one too many, and all who wait when it is closed', () => {
+  const { turns, ask, after } = start();
+  const all = Array.from({ length: 8 }, (_, index) => ask(String(index)));
+  expect(all.map(({ isDestroyed }) => isDestroyed)).toEqual([...Array.from({ length: 7 }, () => false), true]);
+  turns.close();
+  expect(all.map(({ isDestroyed }) => isDestroyed)).toEqual([false, false, ...Array.from({ length: 6 }, () => true)]);
+  expect(after(10_000)).toBe('0 1');
+});
+
+it('has room again when those who waited have left', () => {
+  const { ask, after } = start();
+  const all = Array.from({ length: 7 }, (_, index) => ask(String(index)));
+  for (const one of all) one.emit('close');
+  expect([ask('next').isDestroyed, after(100)]).toEqual([false, '0 1 next']);
+});
