@@ -4,7 +4,7 @@ import { isProjError, ProjError } from '@proj/client';
 import type { MdpClient } from '@proj/client';
 import type { Overview } from '../overview.js';
 import { overviewOf } from './overview.js';
-import { Rates } from './rates.js';
+import { EndedRates } from './rates.js';
 
 /** Pause between an answer and the next question. */
 const PAUSE_MS = 1000;
@@ -28,7 +28,7 @@ export class MmiBroker {
   readonly #client: Client;
   readonly #where: string;
   readonly #time: MmiTime;
-  readonly #rates = new Rates();
+  readonly #rates = new EndedRates();
 
   constructor(client: Client, where: string, time: MmiTime = TIME) {
     this.#client = client;

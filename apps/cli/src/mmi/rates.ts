@@ -21,7 +21,7 @@ interface Answer {
 }
 
 /** The answers of the last ten seconds. */
-export class Rates {
+export class EndedRates {
   #answers: Answer[] = [];
 
   /** Ended requests per second, by key of the service. A service has no rate in its first answer. */
