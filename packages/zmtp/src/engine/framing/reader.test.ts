@@ -129,6 +129,7 @@ describe('memory', () => {
   it.each([
     ['the largest body', 0],
     ['the largest body, sealed', 33],
+    ['a body of 128 MiB', 2 ** 27 - LIMITS.maxMessageBytes],
   ])('for %s is never copied in more than 5 MiB at a time', (_, overhead) => {
     const length = LIMITS.maxMessageBytes + overhead;
     const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: length, maxFrameBytes: length });

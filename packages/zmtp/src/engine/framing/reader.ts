@@ -24,11 +24,11 @@ const COMMAND_MAX_BYTES = 8192;
 const PINNED_BYTES = 8192;
 /**
  * Memory for an incomplete frame starts at the first size and grows to the second, then by a factor. So an announced size costs nothing until
- * bytes arrive, and a body of 64 MiB never has more than the second size copied at once.
+ * bytes arrive, and a body of 128 MiB, the largest default, never has more than the second size copied at once.
  */
 const FIRST_BYTES = 2 ** 20;
 const SECOND_BYTES = 5 * 2 ** 20;
-const GROWTH = 16;
+const GROWTH = 32;
 /** A smaller rest of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
 /** Shorter sealed frames are opened when complete, longer ones while they arrive. */
