@@ -27,7 +27,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** A running server of a fake, and a way to ask it. */
+/** A running server of a fake, and a way to query it. */
 async function start(options: Partial<HttpOptions> = {}, server: Partial<ObservedServer> = {}) {
   const fake = fakeServer({ protocol: 'pzq', services: [service()] });
   const observer = observe({
@@ -194,7 +194,7 @@ describe('actions', () => {
     expect(audit).toHaveLength(12);
   });
 
-  it('call the server, are counted, and leave a line for the log', async () => {
+  it('call the server, are counted, and leave a line in the log', async () => {
     const audit: object[] = [];
     const calls: unknown[] = [];
     const actions = {
@@ -230,7 +230,7 @@ describe('actions', () => {
     expect((await act(action)).status).toBe(status);
   });
 
-  it('that a server cannot do are not offered, and refused with what to do instead', async () => {
+  it('that a server does not support are not offered, and refused with what to do instead', async () => {
     const { act, observer } = await start({ token: TOKEN }, { actions: { drainWorker: () => Promise.resolve(0) } });
     expect(observer.model.servers['pzq']?.actions).toEqual(['drain-worker']);
     expect((await act({ action: 'disconnect-worker', protocol: 'pzq', id: 'w' })).text).toContain(
@@ -239,14 +239,14 @@ describe('actions', () => {
     expect((await act({ action: 'drain-worker', protocol: 'pzq', id: 'w' })).text).toContain('There is no \\"w\\".');
   });
 
-  it('purge an empty queue as well, but none that is not there', async () => {
+  it('purge an empty queue, too, but none that does not exist', async () => {
     const purge = (name: string) => Promise.resolve(name === 'orders' ? 0 : undefined);
     const { act } = await start({ token: TOKEN }, { actions: { purge } });
     const purged = (name: string) => act({ action: 'purge', protocol: 'pzq', name, confirm: name });
     expect([(await purged('orders')).status, (await purged('other')).status]).toEqual([200, 409]);
   });
 
-  it('drain a service without workers as well, but none that is not there', async () => {
+  it('drain a service without workers as well, but not an unknown service', async () => {
     const { act } = await start({ token: TOKEN }, { actions: { drainService: () => 0 } });
     const drained = async (name: string) => {
       const { status, text } = await act({ action: 'drain-service', protocol: 'pzq', name });
@@ -256,7 +256,7 @@ describe('actions', () => {
     expect(await drained('nobody')).toEqual([409, 'There is no "nobody".']);
   });
 
-  it('leave a line also when they are none, or come from a foreign page', async () => {
+  it('leave a line even if they are invalid, or come from a foreign page', async () => {
     const audit: object[] = [];
     const { act } = await start({ token: TOKEN, onAudit: (record) => audit.push(record) });
     await act({ action: 'explode' });
@@ -276,7 +276,7 @@ describe('actions', () => {
     );
   });
 
-  it('give the body of a dead letter to who has the token', async () => {
+  it('give the body of a dead letter to clients with the token', async () => {
     const { ask } = await start({ token: TOKEN }, { deadLetters: () => letters('one') });
     expect((await ask('/api/dead/one')).status).toBe(401);
     expect(await ask('/api/dead/one', { headers: BEARER })).toMatchObject({ status: 200, text: 'hello' });
@@ -289,7 +289,7 @@ describe('addresses', () => {
     await expect(start({ listen })).rejects.toThrow(/is reachable from other machines and needs a token/);
   });
 
-  it('other than loopback ask for it everywhere but at /healthz', async () => {
+  it('other than loopback require it everywhere except at /healthz', async () => {
     const { ask } = await start({ listen: '0.0.0.0:0', token: TOKEN });
     const status = async (path: string, headers = {}) => (await ask(path, { headers })).status;
     expect(await status('/healthz')).toBe(200);
@@ -298,13 +298,13 @@ describe('addresses', () => {
     expect(await status('/metrics', BEARER)).toBe(200);
   });
 
-  it('on loopback are asked for by no foreign name', async () => {
+  it('on loopback accept no foreign host name', async () => {
     const { ask } = await start();
     expect((await ask('/api/model', { headers: { host: 'evil.example' } })).status).toBe(403);
     expect((await ask('/api/model', { headers: { host: 'localhost:1' } })).status).toBe(200);
   });
 
-  it('that are taken or wrong are refused with a sentence', async () => {
+  it('that are taken or wrong are refused with an explanation', async () => {
     const { port } = await start();
     await expect(start({ listen: `127.0.0.1:${port}` })).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
     await expect(start({ listen: '8055' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
@@ -353,7 +353,7 @@ describe('attacks', () => {
     expect(status).toBe(200);
   });
 
-  it('with a stream that is not read end with that stream', async () => {
+  it('with a stream that is not read end only that stream', async () => {
     const { fake, observer, port, http } = await start({ streamUnreadMaxBytes: 65_536 });
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -363,7 +363,8 @@ describe('attacks', () => {
     const closed = once(socket, 'close');
     let isOpen = true;
     void closed.then(() => (isOpen = false));
-    // Each tick more than the kernel's buffers take in a few hundred; then the server cuts, and what was sent before is read to the end.
+    // Each tick is more than the kernel's buffers take in a few hundred; then the server cuts, and what was sent before is read to the
+    // end.
     for (let step = 0; step < 400; step++) {
       const many = Array.from({ length: 200 }, (_, index) => service({ name: `s${index}`, waiting: step }));
       fake.snapshot = { ...fake.snapshot, services: many };

@@ -40,7 +40,7 @@ describe('metrics in the registry of a user', () => {
 });
 
 describe('metrics of stores, handshakes and schedules', () => {
-  it('are there where a server has them', async () => {
+  it('exist for servers that have them', async () => {
     const registry = new Registry();
     const job = { id: 'j', service: 's', schedule: 'every 1 s', fired: 1 };
     const fake = fakeServer({ refused: { key: 3 }, commitMs: durations(2, 2), jobs: [job, { ...job, result: 'ok' }] });
@@ -66,14 +66,14 @@ describe('services by name', () => {
     const [bounded] = names.bound([snapshot]);
     expect(bounded?.services.map(({ name }) => name)).toEqual(['a', 'b', 'other']);
     expect(bounded?.services[2]).toMatchObject({ outcomes: { ok: 14, expired: 4 }, waiting: 6, workMs: { count: 6 } });
-    // A name keeps its place, wherever it stands.
+    // A name keeps its slot, wherever it appears.
     const [again] = names.bound([{ ...snapshot, services: many.toReversed() }]);
     expect(again?.services.map(({ name }) => name)).toEqual(['b', 'a', 'other']);
   });
 });
 
 describe('the text', () => {
-  it('escapes what services and peers are called', () => {
+  it('escapes the names of services and peers', () => {
     const { snapshot } = fakeServer({ services: [service({ name: 'a"\\\n' })] });
     const waiting = SERVER_FAMILIES.filter(({ name }) => name === 'proj_requests_waiting');
     const text = expose(
@@ -83,7 +83,7 @@ describe('the text', () => {
     expect(text.split('\n')[2]).toBe('proj_requests_waiting{protocol="mdp",service="a\\"\\\\\\n"} 0');
   });
 
-  it('is OpenMetrics for who asks for it, and plain for everybody else', () => {
+  it('is OpenMetrics for clients that request it, and plain for all others', () => {
     expect(formatFor(undefined)).toBe('prometheus');
     expect(formatFor('*/*')).toBe('prometheus');
     expect(formatFor('application/openmetrics-text;version=1.0.0,text/plain;q=0.5')).toBe('openmetrics');

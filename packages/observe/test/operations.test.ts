@@ -7,7 +7,7 @@ import { processFamilies } from '../src/process-families.js';
 const DOCUMENT = new URL('../../../docs/operations.md', import.meta.url);
 const TABLE = /(<!-- metrics -->\n)[^]*(<!-- \/metrics -->)/;
 
-it('the table of metrics is that of what is served', async () => {
+it('the table of metrics matches what is served', async () => {
   const { families, close } = processFamilies();
   close();
   const rows = [...SERVER_FAMILIES, ...families].map(({ name, type, labels, help }) => {

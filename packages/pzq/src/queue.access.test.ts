@@ -1,4 +1,4 @@
-/** Rule 39 of docs/protocols/pzq.md over the network in memory, which tells keys. */
+/** Rule 39 of docs/protocols/pzq.md on the in-memory network, which reports keys. */
 import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import type { VirtualTransport } from '@proj/transport/virtual';
@@ -19,7 +19,7 @@ let queue: PzqServer;
 const peers: { close(): Promise<void> }[] = [];
 const until = <Value>(promise: Promise<Value>) => settle(network.clock, promise);
 
-/** All sockets of this transport play the client with these keys. */
+/** All sockets of this transport act as the client with these keys. */
 function as(keys: typeof ada): VirtualTransport {
   const transport = network.transport();
   const curve = { role: 'client', keys, serverKey: server.publicKey } as const;
@@ -80,7 +80,7 @@ it('rule 39: a consumer that may not serve gets nothing, also after the rules ha
   expect(mayNot.waiting).toBeGreaterThan(0);
 });
 
-it('rule 39: the monitor answers only peers that may ask', async () => {
+it('rule 39: the monitor answers only peers that may query it', async () => {
   const ask = (keys: typeof ada) => keep(new RawDealer(as(keys), 'tcp://sim:3'));
   expect((await until(ask(ada).ask('', 'MONITOR')))[1]).toContain('messages: 0');
   const vain = ask(bob);

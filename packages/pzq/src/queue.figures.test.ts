@@ -120,7 +120,7 @@ it('counts puts, acknowledgements, returns, timeouts, expiries and dead letters,
   expect(detail().services[1]).toMatchObject({ requests: 1, outcomes: { ok: 1 }, waiting: 0, running: 0 });
 });
 
-it('tells how long messages wait and are worked on', async () => {
+it('reports how long messages wait and are worked on', async () => {
   await start();
   const producer = keep(new RawDealer(network.transport('p'), RECEIVE));
   const consumer = keep(new RawConsumer(network.transport('c'), SEND));
@@ -197,7 +197,7 @@ it('counts refusals and bad frames of each kind, by producer and socket', async 
   expect(clients).toHaveLength(3);
 });
 
-it('pauses and purges as an operator says', async () => {
+it("pauses and purges on an operator's command", async () => {
   await start();
   const producer = keep(new RawDealer(network.transport('p'), RECEIVE));
   const consumer = keep(new RawConsumer(network.transport('c'), SEND));
@@ -210,6 +210,6 @@ it('pauses and purges as an operator says', async () => {
   queue.resume();
   await send(producer, '4', '', 'd');
   expect((await settle(network.clock, consumer.next())).body).toEqual(['d']);
-  // The virtual network does not tell consumers apart.
+  // The virtual network does not distinguish consumers.
   expect(queue.drainConsumer('nobody')).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade on the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { MemoryBudget } from '@proj/transport';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ async function push(from: RawDealer, ...bodies: string[]): Promise<void> {
 }
 
 describe('serving', () => {
-  it('tells where it is bound', async () => {
+  it('reports where it is bound', async () => {
     const ports = { receive: 'tcp://sim:*', send: ['tcp://sim:*', 'tcp://sim:*'], deadLetterSend: 'tcp://sim:*' };
     const bound = await start(ports);
     const port = expect.stringMatching(/^tcp:\/\/sim:\d+$/) as string;
@@ -100,7 +100,7 @@ describe('serving', () => {
     expect(queue.stats()).toMatchObject({ messages: 0, inFlight: 0, store: 'memory', storeState: 'ok' });
   });
 
-  it('rule 17: has nothing in flight while no consumer is there; rule 12: the time of sending is that of the delivery', async () => {
+  it('rule 17: has nothing in flight without a consumer; rule 12: the time of sending is that of the delivery', async () => {
     await start();
     await push(producer(), 'a');
     await after(60_000);
@@ -110,7 +110,7 @@ describe('serving', () => {
     expect(sentMicros).toBeGreaterThanOrEqual(connectedAt - 100_000);
   });
 
-  it('rules 11 and 12: redelivers messages given back, at once, and messages not acknowledged in time, under the same key', async () => {
+  it('rules 11 and 12: redelivers returned messages at once, and messages not acknowledged in time, under the same key', async () => {
     await start({ ackTimeoutMs: 1000 });
     const to = consumer();
     await push(producer(), 'a');
@@ -173,7 +173,7 @@ describe('serving', () => {
     const ids = Array.from({ length: 2500 }, (_, index) => String(index));
     for (const id of ids) slow.send(id, '', 'x');
     await after(1000);
-    // What its connection holds, and the bound.
+    // What its connection holds, plus the bound.
     const kept = ids.slice(0, 2000 + 100);
     expect(queue.stats().counters).toMatchObject({ stored: 2100, dropped: { 'producer-stalled': 400 } });
     await push(producer(), 'other');
@@ -182,7 +182,7 @@ describe('serving', () => {
     expect(answers).toEqual(kept.map((id) => [id, '1', '']));
   });
 
-  it('rule 22: says how it is', async () => {
+  it('rule 22: reports its state', async () => {
     await start();
     await push(producer(), 'a');
     const watcher = keep(new RawDealer(network.transport(), MONITOR));
@@ -219,7 +219,7 @@ describe('a store that fails', () => {
     expect(queue.stats()).toMatchObject({ messages: 1, storeState: 'ok' });
   });
 
-  it.each(faults)('that %j at a read is asked again', async (fault, code) => {
+  it.each(faults)('that %j at a read is retried', async (fault, code) => {
     await start({ windowMax: 1 });
     await push(producer(), 'a', 'b', 'c');
     store.faults.set('scan', fault);
@@ -231,7 +231,7 @@ describe('a store that fails', () => {
     expect([await until(to.consume()), await until(to.consume())]).toEqual([['b'], ['c']]);
   });
 
-  it('whose calls for leases fail lets the leases expire', async () => {
+  it('whose lease calls fail lets the leases expire', async () => {
     const message = { seq: 1, storedMicros: 1, body: [Buffer.from('a')], bytes: 1, deliveries: 0, expiresMicros: 0 };
     const takes = [Promise.reject(new Error('take')), Promise.resolve([message])];
     const asked: string[] = [];
@@ -265,7 +265,7 @@ describe('starting', () => {
     await other.close();
   });
 
-  it.each([RECEIVE, SEND, MONITOR, DEAD])('lets go of the store when %s is taken', async (endpoint) => {
+  it.each([RECEIVE, SEND, MONITOR, DEAD])('closes the store if %s is taken', async (endpoint) => {
     const other = network.transport().router();
     await other.bind(endpoint);
     await expect(start({ deadLetterSend: DEAD })).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
@@ -316,7 +316,7 @@ describe('the end', () => {
     expect(queue.stats()).toMatchObject({ messages: 1 });
   });
 
-  it('a close does not wait, and ends a drain under way', async () => {
+  it('a close does not wait, and ends a running drain', async () => {
     await start({ drainMs: 60_000 });
     const to = consumer();
     await push(producer(), 'a');
@@ -439,7 +439,7 @@ describe('dead letters', () => {
     await expect(queue.removeDeadLetters([a!.key])).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('are delivered at their own endpoint, as any message', async () => {
+  it('are delivered at their own endpoint, like any message', async () => {
     await bury({ deadLetterSend: DEAD }, 'a');
     expect(await until(consumer(DEAD).consume())).toEqual(['a']);
     await after(100);

@@ -8,7 +8,7 @@ import { RawConsumer, RawDealer } from '../test/raw-peers.js';
 import type { PzqServerOptions } from './options.js';
 import { PzqServer } from './queue.js';
 
-// Peers of libzmq, while the facade under test has the default transport.
+// Peers of libzmq, while the facade under test uses the default transport.
 beforeAll(() => zmqTransport().load());
 
 const FREE = 'tcp://127.0.0.1:*';
@@ -32,7 +32,7 @@ function keep<Kept extends { close(): Promise<void> }>(peer: Kept): Kept {
 }
 
 async function start(options: PzqServerOptions = {}) {
-  // An acknowledgement must not be late on a busy machine: what is delivered twice is another test's subject.
+  // An acknowledgement must not be late on a busy machine: double deliveries are another test's subject.
   const queue = keep(
     new PzqServer({
       receive: FREE,
@@ -51,7 +51,7 @@ const producer = (endpoint: string) => keep(new RawDealer(transport, endpoint));
 const consumer = (...endpoints: string[]) => keep(new RawConsumer(transport, ...endpoints));
 
 describe('PzqServer', () => {
-  it('keeps what it acknowledged over a restart, with the same keys, and nothing that was settled', async () => {
+  it('keeps acknowledged messages over a restart, with the same keys, but no settled ones', async () => {
     const first = await start();
     const from = producer(first.receive);
     for (const body of ['a', 'b', 'c']) expect(await from.ask(body, '', body)).toEqual([body, '1', '']);
@@ -133,12 +133,12 @@ describe('PzqServer', () => {
     }
   });
 
-  it('is refused a store that another one has', async () => {
+  it('is refused a store that another one has open', async () => {
     await start();
     await expect(start()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('lets go of the store when an endpoint is taken', async () => {
+  it('closes the store if an endpoint is taken', async () => {
     const other = mkdtempSync(join(tmpdir(), 'pzq-'));
     const { receive } = await start();
     await expect(start({ store: `lmdb:${other}`, receive })).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });

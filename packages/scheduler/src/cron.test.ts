@@ -22,13 +22,13 @@ describe('cron', () => {
     ['six fields, with seconds', '0 30 4 * * *'],
     ['nothing', ''],
     ['words', 'every day'],
-    ['a minute that is none', '60 * * * *'],
+    ['a minute that does not exist', '60 * * * *'],
     ['a day that never comes', '0 0 30 2 *'],
   ])('has no time for %s', (_, expression) => {
     expect(utc(expression, at('2026-11-23T00:00:00'))).toBeUndefined();
   });
 
-  it('knows the time zones of this machine, and no others', () => {
+  it('knows the time zones of this machine and no others', () => {
     expect(['UTC', 'Europe/Berlin', 'Mars/Olympus', ''].map(isTimeZone)).toEqual([true, true, false, false]);
   });
 });

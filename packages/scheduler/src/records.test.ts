@@ -14,7 +14,7 @@ const record: fc.Arbitrary<ScheduleRecord> = fc.record({
   nextMicros: fc.maxSafeInteger(),
 });
 
-it('a record comes back as it was', () => {
+it('a record is read back as it was', () => {
   fc.assert(
     fc.property(record, (one) => {
       const { headers, body, ...rest } = decodeRecord('k', encodeRecord(one));
@@ -27,7 +27,7 @@ it('a record comes back as it was', () => {
   );
 });
 
-it.each(['', '{}', '{}\n', 'null\n', '{"format":2}\n', 'x\n'])('%j is no record', (text) => {
+it.each(['', '{}', '{}\n', 'null\n', '{"format":2}\n', 'x\n'])('%j is not a record', (text) => {
   let error: unknown;
   try {
     decodeRecord('the key', fromLatin1(text));

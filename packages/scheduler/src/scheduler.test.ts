@@ -1,4 +1,4 @@
-/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+/** The facade over the in-memory network: sockets and time are virtual, everything else is what users run. */
 import { EmqpBroker } from '@proj/broker';
 import { EmqpClient } from '@proj/client';
 import { isProjError, memoryRecords } from '@proj/transport';
@@ -59,7 +59,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a scheduler', () => {
-  it('runs what a client schedules through a broker, until it is unscheduled', async () => {
+  it('runs what a client schedules through a broker until it is unscheduled', async () => {
     const made = await scheduler();
     await settle(network.clock, client.schedule('q', JOB, { intervalSeconds: 10 }));
     await until(() => made.stats()!.accepted === 1);
@@ -71,7 +71,7 @@ describe('a scheduler', () => {
     expect(made.stats()).toMatchObject({ fired: 3, jobs: 0 });
   });
 
-  it('rule 2: goes on after a restart, with the same store', async () => {
+  it('rule 2: continues after a restart with the same store', async () => {
     const first = await scheduler();
     await settle(network.clock, client.schedule('q', JOB, { intervalSeconds: 10, haste: false }));
     await until(() => first.stats()!.scheduled === 1);
@@ -82,7 +82,7 @@ describe('a scheduler', () => {
     await until(() => second.stats()!.accepted === 1);
   });
 
-  it('rule 1: comes back after a restart of its broker, and sends the runs that were due meanwhile', async () => {
+  it('rule 1: reconnects after a restart of its broker, and sends the runs that were due meanwhile', async () => {
     const made = await scheduler();
     await settle(network.clock, client.schedule('q', JOB, { intervalSeconds: 5, haste: false }));
     await until(() => made.stats()!.scheduled === 1);
@@ -102,7 +102,7 @@ describe('a scheduler', () => {
     expect(made.stats()!.conversations).toBe(2);
   });
 
-  it('tells exact figures of a known workload: results, a broker that restarts, an unscheduled run', async () => {
+  it('reports exact figures for a known workload: results, a broker that restarts, an unscheduled run', async () => {
     const made = await scheduler();
     const detail = () => made.stats({ detail: true })!.detail;
     const worker = new RawWorker(network.transport('worker'), 'tcp://sim:47290');
@@ -154,7 +154,7 @@ describe('a scheduler', () => {
     await expect(made.start()).rejects.toThrow(/start after close/);
   });
 
-  it('is refused records that are none, and closes the store again', async () => {
+  it('rejects invalid records, and closes the store again', async () => {
     await store.open();
     await store.commit({ puts: [['emqp/job/x', Buffer.from('{}\n')]] });
     await store.close();

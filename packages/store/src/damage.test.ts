@@ -32,7 +32,7 @@ async function opened(path = folder): Promise<RecordStore> {
   return store;
 }
 
-/** What opening ends in. */
+/** The outcome of opening it. */
 async function refusal(path = folder): Promise<string> {
   const error: unknown = await opened(path).then(
     () => undefined,
@@ -57,7 +57,7 @@ async function all(store: RecordStore): Promise<Map<string, string>> {
   return found;
 }
 
-/** A closed store that has seen changes, with short values and long ones; returns what it holds. */
+/** A closed store that has seen changes, with short and long values; returns what it holds. */
 async function filled(path = folder): Promise<Map<string, string>> {
   const store = await opened(path);
   const next = numbers(7);
@@ -80,7 +80,7 @@ async function write(path: string, at: number, bytes: Uint8Array): Promise<void>
 }
 
 describe('a store of records that was damaged', () => {
-  it('is walked over without LMDB: the same entries, no damage', async () => {
+  it('is walked without LMDB: the same entries, no damage', async () => {
     const records = await filled();
     const walked = new Map<string, string>();
     const damages: unknown[] = [];
@@ -95,7 +95,7 @@ describe('a store of records that was damaged', () => {
     expect(walked).toEqual(records);
   });
 
-  it('with 64 random bytes anywhere either says so or gives back everything it held', async () => {
+  it('with 64 random bytes anywhere either reports it or returns everything it held', async () => {
     const records = await filled();
     const bytes = await readFile(join(folder, FILE));
     const next = numbers(20);
@@ -104,7 +104,7 @@ describe('a store of records that was damaged', () => {
       const path = `${folder}-${round}`;
       await cp(folder, path, { recursive: true });
       const noise = Uint8Array.from({ length: DAMAGE_BYTES }, () => next(256));
-      // Half of it where the trees are, which is what LMDB trusts.
+      // Half of them where the trees are, which LMDB trusts.
       await write(join(path, FILE), next(round % 2 === 0 ? bytes.length : bytes.length / 8), noise);
       const store = lmdbRecords({ folder: path });
       try {
@@ -138,7 +138,7 @@ describe('a store of records that was damaged', () => {
     );
   });
 
-  it('a large one that was closed in order is not checked; then a read finds it, and from then on opening does', async () => {
+  it('a large one that was closed properly is not checked; then a read finds the damage, and from then on opening does', async () => {
     const store = await opened();
     const marker = Buffer.from('this is the record that will be damaged');
     for (let part = 0; part < 9; part++)
@@ -155,7 +155,7 @@ describe('a store of records that was damaged', () => {
       /^record "marked" of the store in .* does not match its checksum/,
     );
     await again.close();
-    // As one that nobody has closed.
+    // Like one that nobody has closed.
     await writeFile(join(folder, MARKER), 'open\n');
     expect(await refusal()).toContain('is damaged (page');
   });
@@ -172,7 +172,7 @@ describe('a store of records that was lost', () => {
   it.each([
     ['is empty', (path: string) => truncate(path, 0)],
     ['is gone', (path: string) => rm(path)],
-  ])('is not taken for a new one: its file %s', async (what, lose) => {
+  ])('is not mistaken for a new one: its file %s', async (what, lose) => {
     await filled();
     await lose(join(folder, FILE));
     expect(await refusal()).toBe(
@@ -183,7 +183,7 @@ describe('a store of records that was lost', () => {
     expect(await all(await opened())).toEqual(new Map());
   });
 
-  it('is no store whose making was interrupted', async () => {
+  it('does not mean a store whose creation was interrupted', async () => {
     await writeFile(join(folder, MARKER), 'making\n');
     await writeFile(join(folder, FILE), '');
     expect(await all(await opened())).toEqual(new Map());

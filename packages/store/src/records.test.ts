@@ -12,9 +12,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { lmdbRecords } from './index.js';
 
 const PACKAGE = fileURLToPath(new URL('../', import.meta.url));
-/** What the writer tells before it is killed. */
+/** What the writer prints before it is killed. */
 const LINES = 60;
-/** Owns what a process without rights may use. */
+/** Owns what an unprivileged process may use. */
 const NOBODY = process.getuid?.() === 0 ? 65_534 : (process.getuid?.() ?? 0);
 
 let bundle: Bundle;
@@ -69,7 +69,7 @@ describe('records in LMDB', () => {
         store: () => lmdbRecords({ folder }),
         remove: () => rm(parent, { recursive: true }),
         breakWrites: async () => {
-          // Not less: within the file LMDB writes by itself.
+          // Not less: within the file, LMDB does the writing itself.
           await limitFiles((await stat(join(folder, 'records.mdb'))).size);
           return () => limitFiles('unlimited');
         },
@@ -105,7 +105,7 @@ describe('the folder of records', () => {
     return store;
   }
 
-  it('is refused to a second process, by the first one’s number, and taken over when that is dead', async () => {
+  it('is refused to a second process, naming the pid of the first, and taken over when that one is dead', async () => {
     const started = await writer(folder);
     const error: unknown = await storeIn(folder)
       .open()
@@ -121,7 +121,7 @@ describe('the folder of records', () => {
     await expect(storeIn(folder).open()).rejects.toThrow(/holds letters\.txt but no records\.mdb/);
   });
 
-  it('is refused when its file is no database, or one of another kind', async () => {
+  it('is refused when its file is not a database, or one of another kind', async () => {
     const bytes = Buffer.from('this is no database, but it is long enough to be one '.repeat(400));
     await writeFile(join(folder, 'records.mdb'), bytes);
     await expect(storeIn(folder).open()).rejects.toThrow(/is not a database/);
@@ -159,7 +159,7 @@ describe('the folder of records', () => {
     });
   });
 
-  /** What a process without rights says when it opens the folder, whose parent it cannot list. */
+  /** What an unprivileged process says when it opens the folder, whose parent it cannot list. */
   async function opening(path: string): Promise<string> {
     await chmod(folder, 0o311);
     const { stdout } = await promisify(execFile)(process.execPath, [openingScript, path]);
@@ -169,7 +169,7 @@ describe('the folder of records', () => {
 
   const refusal = (path: string) => `OPTIONS_INVALID the store in ${path} cannot be opened (EACCES): ${ADVICE}`;
 
-  it('is refused when we may not write to it, or make it', async () => {
+  it('is refused when we may not write to it or create it', async () => {
     const path = join(folder, 'store');
     await mkdir(path, { mode: 0o555 });
     expect(await opening(path)).toBe(refusal(path));
@@ -199,7 +199,7 @@ describe('the folder of records', () => {
     expect(await opening(path)).toBe('open');
   });
 
-  it('when a commit is over its record is in the file, for whoever reads that', async () => {
+  it('when a commit resolves, its record is in the file for any reader', async () => {
     const store = storeIn(folder);
     await store.open();
     for (let n = 0; n < 5; n++) {
@@ -219,7 +219,7 @@ describe('the folder of records', () => {
     expect((await transactions()) - before).toBe(1n);
   });
 
-  /** The number of the last transaction, out of the newer one of two meta pages. */
+  /** The number of the last transaction, from the newer of two meta pages. */
   async function transactions(): Promise<bigint> {
     const bytes = await readFile(join(folder, 'records.mdb'));
     const [one, other] = [152, bytes.readUInt32LE(48) + 152].map((at) => bytes.readBigUInt64LE(at));

@@ -26,7 +26,7 @@ it('shows in parentheses what the engine does by itself', () => {
   expect(drawn).toBe(`${DRAWN}\n  here --> away: (expired)`);
 });
 
-it('gives a state whose name Mermaid cannot read a name beside it', () => {
+it('gives a second name to a state whose name Mermaid cannot read', () => {
   const drawn = stateDiagram({ table: { 'in flight': { ack: ['accept'] } }, initial: 'in flight' });
   expect(drawn).toBe(`stateDiagram-v2
   state "in flight" as in_flight
@@ -34,7 +34,7 @@ it('gives a state whose name Mermaid cannot read a name beside it', () => {
   in_flight --> in_flight: ack`);
 });
 
-it('refuses a table that leads to a state which it does not have', () => {
+it('refuses a table that leads to a state it does not have', () => {
   expect(() => stateDiagram({ table: { a: { x: ['accept', 'b'] } }, initial: 'a' })).toThrow(
     'a, x: the table has no state b',
   );

@@ -1,11 +1,11 @@
-// Nobody tests the launcher by using it: a peer that is never ended, or an end that is never noticed, passes unseen.
+// Using the launcher does not test it: a peer that is never ended, or an exit that is never noticed, stays hidden.
 import { describe, expect, it } from 'vitest';
 import { peerGroup } from './peer-group.js';
 import type { PeerProcess } from './peer-process.js';
 
 const { launch } = peerGroup();
 
-/** A process that runs `script`, which has `say(line)` at hand, and stays until it is ended. */
+/** A process that runs `script`, which can call `say(line)`, and stays until it is ended. */
 function peer(script: string): PeerProcess {
   const prelude = 'const say = (line) => console.log(JSON.stringify(line)); setInterval(() => {}, 60_000);';
   return launch({ name: 'sample', command: process.execPath, args: ['-e', prelude + script] });
@@ -20,7 +20,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 describe('PeerProcess', () => {
-  it('finds a line by its msg and fields, whether it was said before or comes later', async () => {
+  it('finds a line by its msg and fields, whether it was printed before or comes later', async () => {
     const sample = peer('say({ msg: "a", n: 1 }); say({ msg: "a", n: 2 }); say({ msg: "b" });');
     expect(await sample.line('a', { n: 2 })).toEqual({ msg: 'a', n: 2 });
     await sample.line('b');
@@ -46,7 +46,7 @@ describe('PeerProcess', () => {
     expect(await sample.line('got')).toMatchObject({ command: { do: 'this' } });
   });
 
-  it('overlooks what is no line of the protocol', async () => {
+  it('ignores what is not a line of the protocol', async () => {
     const sample = peer('console.log("Warning"); console.log("7"); console.log("{}"); say({ msg: "end" });');
     await sample.line('end');
     expect(sample.transcript()).toContain('last of 1 lines');
@@ -60,12 +60,12 @@ describe('PeerProcess', () => {
     expect(await sample.exit).toEqual({ code: 3, signal: null, stderr: 'no such thing' });
   });
 
-  it('rejects when there is no such program', async () => {
+  it('rejects when the program does not exist', async () => {
     const missing = launch({ name: 'missing', command: '/no/such/program' });
     await expect(missing.line('listening')).rejects.toThrow(/^missing ended .* ENOENT$/);
   });
 
-  it('tells whoever needs it alive that it has ended', async () => {
+  it('tells callers that need it alive when it has ended', async () => {
     const sample = peer('console.error("a bug"); process.exit(1);');
     await expect(sample.lost()).rejects.toThrow('sample ended (exit code 1): a bug');
   });
@@ -90,7 +90,7 @@ describe('peerGroup', () => {
     expect(isRunning(before.pid)).toBe(true);
   });
 
-  it('has ended it with its test', () => {
+  it('has been ended with its test', () => {
     expect(isRunning(before!.pid)).toBe(false);
   });
 });

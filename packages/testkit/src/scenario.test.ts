@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parseDuration, replayScenario, runScenarios } from './scenario.js';
 import type { ScenarioHandler } from './scenario.js';
 
-/** A machine that adds up. */
+/** A machine that adds. */
 function adder(): ScenarioHandler {
   let sum = 0;
   return ({ name, args }) => {
@@ -29,11 +29,11 @@ add -3
 `;
 
 describe('replayScenario', () => {
-  it('gives back a text that is right, unchanged', async () => {
+  it('returns a correct text unchanged', async () => {
     expect(await replayScenario(STORY, adder())).toBe(STORY);
   });
 
-  it('replaces output that is wrong, missing or too much', async () => {
+  it('replaces output that is wrong, missing or superfluous', async () => {
     const wrong = STORY.replace('  sum 3', '  sum 4\n  sum 5').replace('  (nothing)\n', '');
     expect(await replayScenario(wrong, adder())).toBe(STORY);
   });
@@ -56,7 +56,7 @@ describe('replayScenario', () => {
 });
 
 describe('parseDuration', () => {
-  it('takes milliseconds and seconds', () => {
+  it('accepts milliseconds and seconds', () => {
     expect([parseDuration('300ms'), parseDuration('2.5s')]).toEqual([300, 2500]);
   });
 

@@ -11,7 +11,7 @@ const ASKED = 12;
 const keyOf = (byte: number) => new Uint8Array(32).fill(byte);
 const textOf = (byte: number) => encodeZ85(keyOf(byte));
 
-/** The rules as they are meant, one after the other. */
+/** The rules as intended, one after the other. */
 function naive(rules: AccessRules, key: number | undefined, right: 'request' | 'serve', name: string): boolean {
   return rules.some(
     ({ keys, ...rights }) =>

@@ -21,19 +21,19 @@ describe('access', () => {
     expect(access.allows(NOBODY, 'request', 'echo')).toBe(false);
   });
 
-  it('tells asking from serving', () => {
+  it('distinguishes calling from serving', () => {
     const access = new Access([{ keys: [textOf(1)], serve: ['echo'] }]);
     expect(access.allows(ADA, 'serve', 'echo')).toBe(true);
     expect(access.allows(ADA, 'request', 'echo')).toBe(false);
   });
 
-  it('knows a key by its bytes, whichever object holds them', () => {
+  it('recognizes a key by its bytes, whichever object holds them', () => {
     const access = new Access([{ keys: [textOf(1)], request: ['echo'] }]);
     expect(access.allows({ publicKey: keyOf(1) }, 'request', 'echo')).toBe(true);
     expect(access.allows({ publicKey: Uint8Array.from(keyOf(1)) }, 'request', 'echo')).toBe(true);
   });
 
-  it('takes a name with a star at its end for all that begin so', () => {
+  it('treats a name with a star at its end as all names with that prefix', () => {
     const access = new Access([{ keys: '*', request: ['mmi.*', 'files.read.*'] }]);
     const allowed = ['mmi.', 'mmi.service', 'files.read.', 'files.read.a'];
     const refused = ['mmi', 'mm', '', 'files.read', 'files.write.a', 'xmmi.service'];
@@ -41,13 +41,13 @@ describe('access', () => {
     expect(refused.filter((name) => access.allows(NOBODY, 'request', name))).toEqual([]);
   });
 
-  it('takes a star elsewhere as it stands', () => {
+  it('takes a star elsewhere literally', () => {
     const access = new Access([{ keys: '*', request: ['a*b'] }]);
     expect(access.allows(NOBODY, 'request', 'a*b')).toBe(true);
     expect(access.allows(NOBODY, 'request', 'axb')).toBe(false);
   });
 
-  it('adds up what several rules allow a key, and what everybody may', () => {
+  it('combines what several rules allow a key and what everybody may do', () => {
     const access = new Access([
       { keys: [textOf(1), textOf(2)], request: ['a'] },
       { keys: [textOf(1)], request: ['b*'] },
@@ -59,13 +59,13 @@ describe('access', () => {
     expect(['a', 'b', 'c'].map((name) => access.allows(BOB, 'request', name))).toEqual([true, false, true]);
   });
 
-  it('says whether it needs to be told keys', () => {
+  it('says whether it needs the keys of peers', () => {
     expect(new Access([{ keys: '*', request: ['*'] }]).namesKeys).toBe(false);
     expect(new Access([{ keys: [], request: ['*'] }]).namesKeys).toBe(false);
     expect(new Access([{ keys: [textOf(1)], request: ['*'] }]).namesKeys).toBe(true);
   });
 
-  it('names of objects are names like others', () => {
+  it('treats names of object properties like other names', () => {
     const access = new Access([{ keys: '*', request: ['echo'] }]);
     for (const name of ['constructor', '__proto__', 'toString'])
       expect(access.allows(ADA, 'request', name)).toBe(false);

@@ -22,7 +22,7 @@ describe('toFrames', () => {
   });
 });
 
-it('toFrames takes a body that reaches the limits', () => {
+it('toFrames accepts a body that reaches the limits', () => {
   expect(toFrames('x', ['four', '', '5'], { frames: 3, bytes: 5 })).toHaveLength(3);
 });
 

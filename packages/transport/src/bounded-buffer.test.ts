@@ -4,7 +4,7 @@ import { BoundedBuffer } from './bounded-buffer.js';
 const item = (value: number) => ({ done: false, value });
 const DONE = { done: true, value: undefined };
 
-/** All that can be read of a buffer that is over. */
+/** All that can be read from a buffer that has ended. */
 async function rest(buffer: BoundedBuffer<number>): Promise<number[]> {
   const read: number[] = [];
   for (let next = await buffer.next(); next.done !== true; next = await buffer.next()) read.push(next.value);
@@ -12,14 +12,14 @@ async function rest(buffer: BoundedBuffer<number>): Promise<number[]> {
 }
 
 describe('a bounded buffer', () => {
-  it('refuses what would be one item too many, until one is read', async () => {
+  it('refuses an item too many until one is read', async () => {
     const buffer = new BoundedBuffer<number>({ itemsMax: 2, bytesMax: 100 });
     expect([1, 2, 3].map((value) => buffer.offer(value, 1))).toEqual([true, true, false]);
     expect(await buffer.next()).toEqual(item(1));
     expect(buffer.offer(4, 1)).toBe(true);
   });
 
-  it('refuses what would be too many bytes, but takes a single item of any size', () => {
+  it('refuses too many bytes, but takes a single item of any size', () => {
     const buffer = new BoundedBuffer<number>({ itemsMax: 10, bytesMax: 10 });
     expect(buffer.offer(1, 50)).toBe(true);
     expect(buffer.offer(2, 1)).toBe(false);
@@ -27,7 +27,7 @@ describe('a bounded buffer', () => {
     expect([4, 6, 1].map((bytes) => buffer.offer(bytes, bytes))).toEqual([true, true, false]);
   });
 
-  it('drops the oldest items to make room where the sender says so, and tells how many', async () => {
+  it('drops the oldest items to make room where the sender asks for it, and reports how many', async () => {
     const buffer = new BoundedBuffer<number>({ itemsMax: 3, bytesMax: 10 });
     expect([1, 2, 3].map((value) => buffer.displace(value, 3))).toEqual([0, 0, 0]);
     expect(buffer.displace(4, 3)).toBe(1);
@@ -45,7 +45,7 @@ describe('a bounded buffer', () => {
     expect(buffer.offer(4, 9)).toBe(false);
   });
 
-  it('lets what waits be read after the end, and takes nothing more', async () => {
+  it('lets the waiting items be read after the end, and takes nothing more', async () => {
     const buffer = new BoundedBuffer<number>({ itemsMax: 2, bytesMax: 9 });
     buffer.offer(1, 1);
     buffer.end();
@@ -53,7 +53,7 @@ describe('a bounded buffer', () => {
     expect(await rest(buffer)).toEqual([1]);
   });
 
-  it('rejects one read with the failure it ends with, after what waits', async () => {
+  it('rejects one read with the error it ends with, after the waiting items', async () => {
     const buffer = new BoundedBuffer<number>({ itemsMax: 2, bytesMax: 9 });
     const error = new Error('broken');
     buffer.offer(1, 1);

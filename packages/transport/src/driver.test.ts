@@ -6,7 +6,7 @@ import type { Engine, TimerEvent } from './engine/engine.js';
 
 type Event = string | TimerEvent;
 
-/** An engine that writes down its steps and answers as the test says. */
+/** An engine that records its steps and answers as the test says. */
 class ScriptedEngine implements Engine<string, string> {
   deadline = Infinity;
   readonly steps: string[] = [];
@@ -24,7 +24,7 @@ class ScriptedEngine implements Engine<string, string> {
   }
 }
 
-/** A clock of a process that is too busy to run its timers: they fire when the test says. */
+/** The clock of a process that is too busy to run its timers: they fire when the test says. */
 class BusyClock implements Clock {
   time = 100;
   readonly armed: { readonly deadline: number; readonly fire: () => void }[] = [];
@@ -74,7 +74,7 @@ describe('Driver', () => {
     expect(performed).toEqual(['send', 'log', 'requeue "undeliverable 1"', 'requeue "undeliverable 2"']);
   });
 
-  it('lets an exception of an effect through, and can go on afterwards', () => {
+  it('lets an exception of an effect through, and still works afterwards', () => {
     const { engine, driver } = setUp(() => {
       throw new Error('bug');
     });
@@ -130,7 +130,7 @@ describe('the timer of a Driver', () => {
     expect([clock.nextDeadline, clock.armed]).toEqual([200, 1]);
   });
 
-  it('is left standing when the deadline moves away, wakes early without a step, and is armed again', () => {
+  it('stays when the deadline moves away, wakes early without a step, and is armed again', () => {
     const { clock, engine, driver } = setUp();
     engine.deadline = 200;
     driver.dispatch('a');
@@ -150,7 +150,7 @@ describe('the timer of a Driver', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('tells how late it is', () => {
+  it('reports how late it is', () => {
     const engine = new ScriptedEngine();
     const clock = new BusyClock();
     const driver = new Driver<string, string>(engine, { clock }, () => {});
@@ -165,7 +165,7 @@ describe('the timer of a Driver', () => {
     expect(engine.steps).toEqual(['start @100', 'timer late 30 @180']);
   });
 
-  it('is delivered after an event when its time has come meanwhile, until nothing is due', () => {
+  it('is delivered after an event when it has become due meanwhile, until nothing is due', () => {
     const engine = new ScriptedEngine();
     const clock = new BusyClock();
     const driver = new Driver<string, string>(engine, { clock }, () => {});
@@ -182,7 +182,7 @@ describe('the timer of a Driver', () => {
     expect(engine.steps.slice(1)).toEqual(['message @150', 'timer late 40 @150', 'timer late 30 @150']);
   });
 
-  it('comes after the events that its own effects caused', () => {
+  it('comes after the events caused by its own effects', () => {
     const { clock, engine, driver } = setUp((effect, self) => {
       self.dispatch(`caused by ${effect}`);
     });
@@ -204,7 +204,7 @@ describe('the timer of a Driver', () => {
     ]);
   });
 
-  it('fails loudly when a timer step leaves its deadline where it was, instead of looping for ever', () => {
+  it('fails loudly when a timer step leaves its deadline where it was, instead of looping forever', () => {
     const { engine, driver } = setUp();
     engine.deadline = 90;
 
@@ -228,7 +228,7 @@ describe('a stopped Driver', () => {
     expect(engine.steps).toEqual(['start @100']);
   });
 
-  it('discards the effects and events that were still to come when one of them stops it', () => {
+  it('discards the remaining effects and events when one of them stops it', () => {
     const { clock, engine, performed, driver } = setUp((effect, self) => {
       if (effect === 'stop') self.stop();
       else self.dispatch('caused');
@@ -253,7 +253,7 @@ describe('a stopped Driver', () => {
     expect(engine.steps).toEqual(['start @100']);
   });
 
-  it('ignores a timer that fires all the same', () => {
+  it('ignores a timer that fires anyway', () => {
     const engine = new ScriptedEngine();
     const clock = new BusyClock();
     const driver = new Driver<string, string>(engine, { clock }, () => {});

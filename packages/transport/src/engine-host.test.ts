@@ -1,4 +1,4 @@
-/** The host over the network in memory, with an engine that does what its messages say. */
+/** The host over the in-memory network, with an engine that does what its messages say. */
 import { ManualClock } from '@proj/heartbeat';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Access } from './access.js';
@@ -93,7 +93,7 @@ const started = (made: EngineHost<Event, Effect>) => settle(network.clock, made.
 const after = (ms: number) => advance(network.clock, ms);
 
 describe('EngineHost', () => {
-  it('closes in place of a drain when its engine has nothing to finish', async () => {
+  it('closes instead of draining when its engine has nothing to finish', async () => {
     const server = new EngineHost<Event, Effect>(
       { name: 'Server', engine, sockets: [plan('1')], perform: () => undefined },
       () => Promise.resolve(network.transport('server')),
@@ -109,7 +109,7 @@ describe('EngineHost', () => {
     expect(server.start()).toBe(server.start());
   });
 
-  it('begins with the first event, though messages wait already, and carries effects to the socket they name', async () => {
+  it('begins with the first event, even if messages already wait, and carries effects to the socket they name', async () => {
     const one = client('1');
     one.port.send(ROUTER_PEER, frames('early'));
     const server = host([plan('2'), plan('1', { onMessage: (peer) => answer(peer, 'hello') })], { started: 'go' });
@@ -122,7 +122,7 @@ describe('EngineHost', () => {
     expect([events, one.heard]).toEqual([['go', 'message'], ['hello']]);
   });
 
-  it('connects too, and tells what was sent to those who ask', async () => {
+  it('connects too, and confirms sent messages to engines that ask for it', async () => {
     const port = network.transport().dealer();
     await port.bind('tcp://sim:2');
     const other = { heard: [] as string[] };
@@ -147,7 +147,7 @@ describe('EngineHost', () => {
     expect([events, other.heard]).toEqual([['sent x'], ['x']]);
   });
 
-  it('reports failures and rejections as the plan says, and nothing of what the plan leaves out', async () => {
+  it('reports failures and rejections as the plan says, and nothing that the plan leaves out', async () => {
     const server = host([plan('1', { port: { maxMessageBytes: 3 } })]);
     await started(server);
     const one = client('1');
@@ -182,14 +182,14 @@ describe('EngineHost', () => {
     await started(host([plan('1')]));
   });
 
-  it('leaves nothing bound when an endpoint to connect to is none', async () => {
+  it('leaves nothing bound when one of its endpoints to connect to is invalid', async () => {
     await expect(started(host([plan('1', { connect: ['nonsense'] })]))).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
     });
     await started(host([plan('1')]));
   });
 
-  it('drains by the engine, then closes', async () => {
+  it('lets the engine drain, then closes', async () => {
     const server = host([plan('1')]);
     await started(server);
     const one = client('1');
@@ -231,7 +231,7 @@ describe('EngineHost', () => {
     expect(network.clock.now() - begun).toBe(lingerMs);
   });
 
-  it('ends a drain that is under way when it is closed', async () => {
+  it('ends a drain in progress when it is closed', async () => {
     const server = host([plan('1')]);
     await started(server);
     const drained = server.drain();
@@ -241,7 +241,7 @@ describe('EngineHost', () => {
     expect(events).toEqual(['drain']);
   });
 
-  it('does not start once closed, and ends a start that is under way', async () => {
+  it('does not start once closed, and ends a start in progress', async () => {
     const server = host([plan('1')]);
     const starting = server.start();
     const failed = expect(starting).rejects.toMatchObject({ code: 'CLOSED' });
@@ -295,7 +295,7 @@ describe('EngineHost', () => {
 });
 
 describe('memory', () => {
-  it('is what the engine holds, too, and the engine is told when it is short and when it is not', async () => {
+  it('includes what the engine holds, and the engine learns when memory is short and when it no longer is', async () => {
     const memory = new MemoryBudget(1000, network.clock);
     const transport = Object.assign(network.transport('server'), { memory });
     let heldBytes = 0;
@@ -333,7 +333,7 @@ describe('access', () => {
   const curve = { role: 'server', keys: server } as const;
   const onAccess = () => 'access';
 
-  /** A dealer that is bound, and hands out by turns. */
+  /** A bound dealer that hands out in turn. */
   const door = () => plan('9', { kind: 'dealer', serves: 'door' });
 
   function caller(keys: typeof ada) {
@@ -352,7 +352,7 @@ describe('access', () => {
     await settle(network.clock, made.close());
   });
 
-  it('that was changed before the start is in force from the start', async () => {
+  it('applies from the start if changed before it', async () => {
     const made = host([door()], { access: rules(ada), onAccess, curve });
     made.setAccess(rules(bob));
     await started(made);
@@ -363,7 +363,7 @@ describe('access', () => {
     await settle(network.clock, made.close());
   });
 
-  it('lets hear a message who has the right for its name, also after the rules have changed', async () => {
+  it('accepts a message only from a key with the right for its name, also after the rules have changed', async () => {
     const publishers = [{ bind: ['tcp://sim:8'], port: {}, hears: 'serve' as const }];
     const made = host([], { publishers, access: rules(ada), onAccess, curve });
     await started(made);
@@ -389,7 +389,7 @@ describe('access', () => {
     await settle(network.clock, made.close());
   });
 
-  it('lets in at a dealer who may serve what it hands out, and ends the connection of who may no more', async () => {
+  it('admits at a dealer only keys that may serve what it hands out, and disconnects those that no longer may', async () => {
     const made = host([door()], { access: rules(ada), onAccess, curve });
     await started(made);
     const [first, second] = [caller(ada), caller(bob)];
@@ -410,7 +410,7 @@ describe('access', () => {
     await settle(network.clock, made.close());
   });
 
-  it('is refused at the start where messages tell no keys, and nothing is bound', async () => {
+  it('is refused at the start where messages carry no keys, and nothing is bound', async () => {
     const transport = network.transport('keyless');
     const made = new EngineHost<Event, Effect>(
       {
@@ -438,7 +438,7 @@ describe('access', () => {
     expect(transport.openPorts).toBe(0);
   });
 
-  it('is refused for a dealer that anybody could come to, without CURVE', async () => {
+  it('is refused without CURVE for a dealer that anybody could connect to', async () => {
     const made = host([door()], { access: rules(ada), onAccess });
     const refused = { code: 'OPTIONS_INVALID', message: expect.stringContaining('set curve') as string };
     await expect(settle(network.clock, made.start())).rejects.toMatchObject(refused);

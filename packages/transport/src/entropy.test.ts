@@ -13,7 +13,7 @@ describe('the wall clock', () => {
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
 
-  it.each([86_400_000, -86_400_000, 5])('follows the machine when that is set by %i ms', (jumpMs) => {
+  it.each([86_400_000, -86_400_000, 5])('follows the clock of the machine when that is set by %i ms', (jumpMs) => {
     vi.spyOn(performance, 'now').mockReturnValue(1000);
     const wall = vi.spyOn(Date, 'now').mockReturnValue(50_000);
     expect(systemEntropy.wallMicros()).toBe(50_000_000);
@@ -21,7 +21,7 @@ describe('the wall clock', () => {
     expect(systemEntropy.wallMicros()).toBe((50_000 + jumpMs) * 1000);
   });
 
-  it('is what is finer of the monotonic clock in between', () => {
+  it('takes the finer digits from the monotonic clock in between', () => {
     vi.spyOn(Date, 'now').mockReturnValue(50_000);
     const monotonic = vi.spyOn(performance, 'now');
     const read = (ms: number) => {
@@ -31,7 +31,7 @@ describe('the wall clock', () => {
     expect([9000, 9000.25, 9001.4].map(read)).toEqual([50_000_000, 50_000_250, 50_001_400]);
   });
 
-  it('does not go back after the process had to wait between one clock and the other', () => {
+  it('does not go back when the process was suspended between reading one clock and the other', () => {
     let monotonicMs = 1000;
     let waitsMs = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => {

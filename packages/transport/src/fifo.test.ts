@@ -33,7 +33,7 @@ describe('Fifo', () => {
     expect(out).toEqual(numbers);
   });
 
-  it('is usable again after it ran empty', () => {
+  it('can be used again after it ran empty', () => {
     const fifo = new Fifo<number>();
     for (let item = 0; item < 5_000; item++) fifo.push(item);
     while (fifo.shift() !== undefined);

@@ -5,7 +5,7 @@ import type { MemoryLevel, MemoryOwner } from './memory-budget.js';
 
 const MAX = 6400;
 
-/** Somebody whose holdings are set by hand. */
+/** An owner whose memory is set by hand. */
 class Holder implements MemoryOwner {
   heldBytes = 0;
   asked: [number, string][] = [];
@@ -51,7 +51,7 @@ describe('a budget of memory', () => {
     expect(budget.stats()).toMatchObject({ maxBytes: MAX, level: 'ok', tight: 1, full: 1 });
   });
 
-  it('is short at once when it becomes less, and not any more when it becomes more', () => {
+  it('is short at once when it is reduced, and no longer when it is increased', () => {
     expect(hold(MAX / 2)).toBe('ok');
     budget.resize(MAX / 2);
     expect([budget.level, budget.stats().maxBytes]).toEqual(['full', MAX / 2]);
@@ -64,7 +64,7 @@ describe('a budget of memory', () => {
     expect(budget.level).toBe('full');
   });
 
-  it('looks when a 64th of it has moved, and not before', () => {
+  it('is checked when a 64th of it has changed, and not before', () => {
     one.heldBytes = MAX;
     budget.moved(99);
     expect(budget.level).toBe('ok');
@@ -72,7 +72,7 @@ describe('a budget of memory', () => {
     expect(budget.level).toBe('full');
   });
 
-  it('asks who holds most first to give up what is too much, and others for the rest', () => {
+  it('asks the largest owners first to give up the excess, then the others', () => {
     other.gives = 600;
     one.gives = 5000;
     other.heldBytes = 0.8 * MAX;
@@ -83,7 +83,7 @@ describe('a budget of memory', () => {
     expect(budget.level).toBe('tight');
   });
 
-  it('has its level before it asks anybody to give up what he holds, so that all know', () => {
+  it('has its level before it asks anybody to give up memory, so that everybody knows', () => {
     const levels: MemoryLevel[] = [];
     one.gives = 2 * MAX;
     one.relieve = (bytes) => {
@@ -96,7 +96,7 @@ describe('a budget of memory', () => {
     expect(budget.stats()).toMatchObject({ full: 1, tight: 0 });
   });
 
-  it('counts all that moves, and tells owners when little does', () => {
+  it('counts all that moves, and notices owners that report little', () => {
     let rests = 0;
     budget.add({
       heldBytes: 0,
@@ -125,7 +125,7 @@ describe('a budget of memory', () => {
     expect(one.asked).toHaveLength(2);
   });
 
-  it('looks by itself while memory is short, and leaves no timer behind', () => {
+  it('checks by itself while memory is short, and leaves no timer behind', () => {
     hold(MAX);
     one.heldBytes = 0;
     clock.advance(50);
@@ -133,7 +133,7 @@ describe('a budget of memory', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('tells the level to who comes late, and nothing to who is no owner any more', () => {
+  it('tells the level to owners that join late, and nothing to those that have left', () => {
     hold(MAX);
     const late = new Holder();
     const leave = budget.add(late);
@@ -142,7 +142,7 @@ describe('a budget of memory', () => {
     expect(late.levels).toEqual(['full']);
   });
 
-  it('tells changes to listeners until they are taken back', () => {
+  it('tells changes to listeners until they are removed', () => {
     const heard: MemoryLevel[] = [];
     const end = budget.onChange((level) => heard.push(level));
     hold(MAX);

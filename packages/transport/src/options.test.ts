@@ -9,7 +9,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** Stands for a zod schema: accepts, or refuses with these issues. */
+/** Stands in for a zod schema: accepts, or refuses with these issues. */
 function refusing(...issues: Issue[]): OptionsSchema<never> {
   return { safeParse: () => ({ success: false, error: { issues } }) };
 }
@@ -40,7 +40,7 @@ describe('parseOptions', () => {
     );
   });
 
-  it('names all that is wrong', () => {
+  it('names everything that is wrong', () => {
     const issues = [
       { path: ['liveness'], message: 'too small' },
       { path: ['service'], message: 'too long' },
@@ -51,7 +51,7 @@ describe('parseOptions', () => {
     );
   });
 
-  it('shows the issue alone when it is about the options as a whole', () => {
+  it('shows the issue alone when it concerns the options as a whole', () => {
     expect(refusal({ odd: 1 }, { path: [], message: 'unrecognized key "odd"' })).toBe(
       'MdpBroker: unrecognized key "odd"',
     );
@@ -122,18 +122,18 @@ describe('parseOptions with a schema of zod', () => {
     ['TimeoutMS', 'timeoutMs'],
     ['timeout', 'timeoutMs'],
     ['end', 'endpoints'],
-  ])('asks of an unknown option %s whether %s was meant', (given, meant) => {
+  ])('suggests for an unknown option %s that %s was meant', (given, meant) => {
     expect(refused({ [given]: 1 })).toBe(`MdpClient: unknown option ${given}: did you mean \`${meant}\`?`);
   });
 
   it.each([
     [{ curve: { serverKey: 'x', sreverKey: 'y' } }, 'curve.sreverKey: did you mean `curve.serverKey`?'],
     [{ rules: [{ serverKey: 'x', serverKeys: 'y' }] }, 'rules.0.serverKeys: did you mean `rules.0.serverKey`?'],
-  ])('asks the same of a nested one', (given, text) => {
+  ])('does the same for a nested option', (given, text) => {
     expect(refused(given)).toBe(`MdpClient: unknown option ${text}`);
   });
 
-  it('lists what there is where no name is near, each unknown option for itself', () => {
+  it('lists the options where no name is near, separately for each unknown option', () => {
     expect(refused({ host: 'x', endpoint: 'y' })).toBe(
       'MdpClient: unknown option host: must be one of endpoints, timeoutMs, version, folder, curve, rules; ' +
         'unknown option endpoint: did you mean `endpoints`?',

@@ -35,12 +35,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 300 }) }) },
 );
 
-/** A transport that answers at once or later, and keeps a ledger: number of each message, by peer, and how it ended. */
+/** A transport that answers at once or later, and keeps a record: number of each message, by peer, and how it ended. */
 class Ledger {
   readonly clock = new ManualClock();
   readonly state = new Map<string, SendOutcome>();
   readonly sent = new Map<string, number[]>(PEERS.map(({ key }) => [key, []]));
-  /** What the outbox confirmed, which must be the same. */
+  /** What the outbox confirmed; must be the same. */
   readonly confirmed = new Map<string, number[]>(PEERS.map(({ key }) => [key, []]));
   readonly reported: number[] = [];
   readonly deferred: boolean;

@@ -13,7 +13,7 @@ function peer(key: string): Peer {
 const A = peer('a');
 const B = peer('b');
 
-/** A host that writes down what happens; peers in `full` are congested, those in `gone` unreachable. */
+/** A host that records what happens; peers in `full` are congested, those in `gone` unreachable. */
 class Host {
   readonly clock = new ManualClock();
   readonly full = new Set<string>();
@@ -21,9 +21,9 @@ class Host {
   readonly attempts: string[] = [];
   readonly sent: string[] = [];
   readonly undelivered: string[] = [];
-  /** What was confirmed, where the host listens. */
+  /** What was confirmed, if the host listens. */
   onSent: ((to: Peer, frames: readonly Uint8Array[]) => void) | undefined;
-  /** True for a transport that tells outcomes later, through `settle`. */
+  /** True for a transport that reports outcomes later, through `settle`. */
   deferred = false;
   onReport: ((peer: Peer) => void) | undefined;
   readonly #underWay: [Peer, string][] = [];
@@ -42,7 +42,7 @@ class Host {
     this.onReport?.(to);
   }
 
-  /** Settles the oldest attempt under way; false when there is none. */
+  /** Settles the oldest attempt in flight; false when there is none. */
   settleOne(outbox: Outbox): boolean {
     const attempt = this.#underWay.shift();
     if (attempt === undefined) return false;
@@ -68,7 +68,7 @@ function setUp(limits: Partial<OutboxLimits> = {}) {
 }
 
 describe('Outbox', () => {
-  it('attempts a message at once when nothing is under way', () => {
+  it('attempts a message at once when nothing is in flight', () => {
     const { host, outbox, send } = setUp();
     send(A, '1');
 
@@ -76,7 +76,7 @@ describe('Outbox', () => {
     expect(outbox.pending).toBe(0);
   });
 
-  it('has one attempt per peer under way and keeps the order of the rest', () => {
+  it('has one attempt per peer in flight and keeps the order of the rest', () => {
     const { host, outbox, send } = setUp();
     host.deferred = true;
     send(A, '1');
@@ -91,7 +91,7 @@ describe('Outbox', () => {
     expect(outbox.pending).toBe(0);
   });
 
-  it('has sixteen attempts under way at most', () => {
+  it('has at most sixteen attempts in flight', () => {
     const { host, outbox, send } = setUp();
     host.deferred = true;
     for (let index = 0; index < 40; index++) send(peer(index.toString()), 'x');
@@ -103,7 +103,7 @@ describe('Outbox', () => {
     expect(host.sent).toEqual(Array.from({ length: 40 }, (_, index) => `${index}:x`));
   });
 
-  it('takes 5,000 messages in one go without growing the stack', () => {
+  it('takes 5,000 messages at once without growing the stack', () => {
     const { host, outbox, send } = setUp({ queueMax: 5_000 });
     host.deferred = true;
     for (let index = 0; index < 5_000; index++) send(A, index.toString());
@@ -177,7 +177,7 @@ describe('Outbox', () => {
       expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
     });
 
-    it('tries again at once when told that the peer lives', () => {
+    it('tries again at once when the peer is reported alive', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2');
@@ -190,7 +190,7 @@ describe('Outbox', () => {
       expect(host.clock.armed).toBe(0);
     });
 
-    it('starts again at 10 ms once a message got through, though more wait', () => {
+    it('starts again at 10 ms once a message got through, even if more wait', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2');
@@ -206,7 +206,7 @@ describe('Outbox', () => {
       expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
     });
 
-    it('takes a peer that is told to live twice for one turn only', () => {
+    it('gives a peer that is reported alive twice only one turn', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');
@@ -219,7 +219,7 @@ describe('Outbox', () => {
       expect(host.clock.armed).toBe(1);
     });
 
-    it('tries it again beside those under way for others', () => {
+    it('tries it again alongside those in flight for others', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');
@@ -249,7 +249,7 @@ describe('Outbox', () => {
       expect(host.sent).toEqual(['a:1', 'a:2', 'a:3', 'a:4']);
     });
 
-    it('shares the turns between a peer that reads again and the others', () => {
+    it('shares turns between a peer that reads again and the others', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2', '3');
@@ -273,7 +273,7 @@ describe('Outbox', () => {
       expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
     });
 
-    it('reports what is parked when told that the connection is over', () => {
+    it('reports what is parked when the connection is reported lost', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2');
@@ -284,7 +284,7 @@ describe('Outbox', () => {
       expect([outbox.pending, outbox.congestedPeers, host.clock.armed]).toEqual([0, 0, 0]);
     });
 
-    it('lets a message that is being tried end by its own outcome when its peer is forgotten', () => {
+    it('lets a message being tried end with its own outcome when its peer is forgotten', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2');
@@ -314,7 +314,7 @@ describe('Outbox', () => {
   });
 
   describe('at its bounds', () => {
-    it('reports all parked messages of a peer, oldest first, when one comes over the count', () => {
+    it('reports all parked messages of a peer, oldest first, when one exceeds the count', () => {
       const { host, outbox, send } = setUp({ peerQueueMax: 2 });
       host.full.add('a').add('b');
       send(B, '0');
@@ -326,7 +326,7 @@ describe('Outbox', () => {
       expect([outbox.pendingFor(A), outbox.pendingFor(B), outbox.pending]).toEqual([0, 1, 1]);
     });
 
-    it('does the same over the bytes', () => {
+    it('does the same for the bytes', () => {
       const { host, send } = setUp({ peerQueueMaxBytes: 10 });
       host.full.add('a');
       send(A, '12345', '67890');
@@ -402,7 +402,7 @@ describe('Outbox', () => {
       expect(outbox.pending).toBe(0);
     });
 
-    it('takes a peer on again after it was lost', () => {
+    it('accepts a peer again after it was lost', () => {
       const { host, send } = setUp({ peerQueueMax: 1 });
       host.full.add('a');
       send(A, '1', '2');
@@ -423,7 +423,7 @@ describe('Outbox', () => {
       return { ...made, confirmed };
     }
 
-    it('confirms what was taken at once, and what had waited, each when it is taken', () => {
+    it('confirms messages taken at once and those that had waited, each when it is taken', () => {
       const { host, send, confirmed } = setUpListening();
       send(A, '1');
       host.full.add('a');
@@ -456,7 +456,7 @@ describe('Outbox', () => {
       expect(confirmed).toEqual(['a:1, 1 pending', 'b:2, 0 pending']);
     });
 
-    it('confirms nothing any more once it is closed', async () => {
+    it('confirms nothing once it is closed', async () => {
       const { host, outbox, send, confirmed } = setUpListening();
       host.deferred = true;
       send(A, '1');
@@ -476,7 +476,7 @@ describe('Outbox', () => {
       expect(host.clock.armed).toBe(0);
     });
 
-    it('goes on sending what it has, and takes nothing new', async () => {
+    it('keeps sending what it has, and takes nothing new', async () => {
       const { host, outbox, send } = setUp();
       host.deferred = true;
       send(A, '1', '2');
@@ -489,7 +489,7 @@ describe('Outbox', () => {
       expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
     });
 
-    it('gives up at the deadline, in silence', async () => {
+    it('gives up at the deadline, silently', async () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');
@@ -501,7 +501,7 @@ describe('Outbox', () => {
       expect(host.undelivered).toEqual([]);
     });
 
-    it('reports nothing any more', async () => {
+    it('reports nothing after that', async () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');
@@ -537,7 +537,7 @@ describe('Outbox', () => {
   });
 
   describe('memory', () => {
-    it('is given up of those first who hold most of it', () => {
+    it('is given up first for the peers that hold most of it', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       host.full.add('b');
@@ -549,7 +549,7 @@ describe('Outbox', () => {
       expect([outbox.heldBytes, outbox.pending]).toEqual([0, 0]);
     });
 
-    it('is of messages that are parked alone, and not what they came in', () => {
+    it('counts the parked messages alone, not the buffers they came in', () => {
       const { host, outbox } = setUp();
       host.full.add('a');
       const given: Uint8Array[][] = [];
@@ -570,7 +570,7 @@ describe('Outbox', () => {
       expect([outbox.heldBytes, outbox.bytesFor(A)]).toEqual([0, 0]);
     });
 
-    it('is not copied for the parts of a message that fill a piece of it', () => {
+    it('is not copied for parts of a message that fill a piece of it', () => {
       const { host, outbox } = setUp();
       host.full.add('a');
       let given: readonly Uint8Array[] = [];

@@ -24,7 +24,7 @@ describe('resolvePortOptions', () => {
     });
   });
 
-  it('keeps what is given', () => {
+  it('keeps given values', () => {
     const options: PortOptions = {
       lingerMs: 0,
       maxMessageFrames: 1,
@@ -47,7 +47,7 @@ describe('resolvePortOptions', () => {
     expect(resolvePortOptions(options)).toEqual(options);
   });
 
-  it('takes the mark of what is sent for what is received too, unless told otherwise', () => {
+  it('uses the high-water mark for sending also for receiving, unless given', () => {
     expect(resolvePortOptions({ highWaterMark: 7 }).receiveHighWaterMark).toBe(7);
   });
 
@@ -80,7 +80,7 @@ describe('resolvePortOptions', () => {
 
   it.each([
     ['no byte', Buffer.alloc(0), '0x (0 bytes)'],
-    ['a zero in front, which libzmq keeps for itself', Buffer.from([0, 1]), '0x0001 (2 bytes)'],
+    ['a leading zero, which libzmq keeps for itself', Buffer.from([0, 1]), '0x0001 (2 bytes)'],
     ['more than 255 bytes', Buffer.alloc(256, 0xab), '0xabababababababab (256 bytes)'],
   ])('refuses a routing id of %s', (_, routingId, shown) => {
     expect(() => resolvePortOptions({ routingId })).toThrow(`option routingId = ${shown}: must be 1 to 255 bytes`);
@@ -91,7 +91,7 @@ describe('CURVE', () => {
   const key = new Uint8Array(32);
   const keys = { publicKey: key, secretKey: key };
 
-  it('is kept as it is given', () => {
+  it('is kept as given', () => {
     const curve = { role: 'client', keys, serverKey: key } as const;
 
     expect(resolvePortOptions({ curve }).curve).toBe(curve);

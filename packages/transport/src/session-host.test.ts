@@ -1,4 +1,4 @@
-/** The host of a peer over the network in memory, with an engine that does what the test says. */
+/** The host of a peer over the in-memory network, with an engine that does what the test says. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Departures } from './departures.js';
 import type { Engine } from './engine/engine.js';
@@ -74,7 +74,7 @@ async function isOver(host: SessionHost<Event, Effect>): Promise<boolean> {
 }
 
 describe('sockets of a session host', () => {
-  it('each speaks for its number, and for no other', async () => {
+  it('each speaks for its own number and for no other', async () => {
     const { lines, port } = await router(network.transport('router'));
     const host = hostOf();
     host.open(1, at());
@@ -88,7 +88,7 @@ describe('sockets of a session host', () => {
     expect(events).toEqual(['1 peer-gone', '2 peer-gone']);
   });
 
-  it('bind once the one before has left, and speak to whoever comes', async () => {
+  it('bind once the previous one has left, and speak to whoever connects', async () => {
     const host = hostOf(undefined, { onBound: (socket) => `${socket} bound` });
     await host.bind(1, at());
     host.closeSocket(1, false);
@@ -108,7 +108,7 @@ describe('sockets of a session host', () => {
     expect(events.slice(0, 3)).toEqual(['1 bound', '2 bound', '3 socket-failed']);
   });
 
-  it('hand over at the end what waits, if they are told to flush', async () => {
+  it('hand over what waits at the end if told to flush', async () => {
     const host = hostOf();
     host.open(1, at());
     host.open(2, at());
@@ -122,7 +122,7 @@ describe('sockets of a session host', () => {
     expect(lines).toEqual(['flushed', 'gone']);
   });
 
-  it('are over when the last one has left, and take no word once they are told to leave', async () => {
+  it('are over when the last one has left, and accept nothing once told to leave', async () => {
     const host = hostOf();
     host.open(1, at(NOWHERE));
     for (const text of ['handed over', 'waits']) host.send(1, frames(text));
@@ -142,7 +142,7 @@ describe('sockets of a session host', () => {
     expect(await isOver(hostOf(undefined, {}, departures))).toBe(true);
   });
 
-  it('that the transport refuses are lost and told, and none is left open', () => {
+  it('that the transport refuses are lost and reported, and none stays open', () => {
     const transport = network.transport('peer');
     const port = transport.dealer();
     const close = vi.spyOn(port, 'close');
@@ -170,7 +170,7 @@ describe('sockets of a session host', () => {
     expect(events).toEqual(['1: Error: no more sockets']);
   });
 
-  it('tell how much waits where most does', () => {
+  it('report how much waits at the one with the most', () => {
     const host = hostOf();
     expect(host.pending).toBe(0);
     host.open(1, at(NOWHERE));
@@ -182,7 +182,7 @@ describe('sockets of a session host', () => {
     expect(host.pending).toBe(1);
   });
 
-  it('tell what was sent, did not go out or was over the limits, where the engine wants to know', async () => {
+  it('report what was sent, did not go out or exceeded the limits, where the engine wants to know', async () => {
     const { port } = await router(network.transport('router'));
     const host = hostOf(undefined, {
       onSent: (socket, message) => `${socket} sent ${textOf(message)}`,
@@ -200,7 +200,7 @@ describe('sockets of a session host', () => {
   });
 });
 
-describe('a transport that comes late', () => {
+describe('a transport that loads late', () => {
   it('is loaded with the first task, which waits for it with the others, in order', async () => {
     const load = vi.fn(() => Promise.resolve(network.transport('peer')));
     const host = hostOf(load);
@@ -227,7 +227,7 @@ describe('a transport that comes late', () => {
     expect(load).toHaveBeenCalledTimes(1);
   });
 
-  it('runs in the order of the calls what comes while it is being loaded, by whomever', async () => {
+  it('runs calls that arrive while it loads in their order, whoever made them', async () => {
     const source = network.transport('peer');
     const host = hostOf(() => Promise.resolve(source));
     const order: string[] = [];
@@ -253,7 +253,7 @@ describe('a transport that comes late', () => {
     expect(order).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('that cannot be loaded fails all that wait for it, and is tried again by the next', async () => {
+  it('that cannot be loaded fails all waiting calls, and is tried again by the next', async () => {
     const failure = new ProjError('UNAVAILABLE', 'none here');
     const load = vi.fn(() => Promise.reject<Transport>(failure));
     const host = hostOf(load);
@@ -269,7 +269,7 @@ describe('a transport that comes late', () => {
     expect(load).toHaveBeenCalledTimes(2);
   });
 
-  it('finds nothing to do once the host is closed: what waits fails without a reason', async () => {
+  it('finds nothing to do once the host is closed: waiting calls fail without a reason', async () => {
     const host = hostOf(() => Promise.resolve(network.transport('peer')));
     const run = vi.fn();
     const fail = vi.fn();
@@ -284,7 +284,7 @@ describe('a transport that comes late', () => {
   });
 });
 
-describe('whom a session host could not meet', () => {
+describe('whom a session host could not reach', () => {
   const REFUSAL = { reason: 'key' } as const;
 
   const NOBODY = 'connection refused';
@@ -345,7 +345,7 @@ describe('whom a session host could not meet', () => {
     expect(host.met([ENDPOINT, NOWHERE, ENDPOINT])).toEqual(connected);
   });
 
-  it('a new socket, of whose connection nothing is known yet', () => {
+  it('a new socket whose connection is still unknown', () => {
     const { host, listener } = listening();
     listener.onConnection?.(undefined);
     host.closeSocket(1, false);
@@ -369,7 +369,7 @@ describe('whom a session host could not meet', () => {
 });
 
 describe('the end of a session host', () => {
-  it('by close: the engine hears of it last, and every socket closes', async () => {
+  it('by close: the engine learns it last, and every socket closes', async () => {
     const host = hostOf();
     host.open(1, at(NOWHERE));
     const closed = host.close('close');
@@ -435,7 +435,7 @@ describe('the life of a session host whose sockets stay open', () => {
     expect([events, drained, transport.openPorts]).toEqual([['started', 'end'], true, 0]);
   });
 
-  it('closes in place of a drain when its engine has nothing to finish', async () => {
+  it('closes instead of draining when its engine has nothing to finish', async () => {
     const life = hostOf().life({ sockets: [], close: 'close' });
     await life.start();
     await life.drain();
@@ -458,7 +458,7 @@ describe('the life of a session host whose sockets stay open', () => {
     await expect(late.start()).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('leaves no socket open when one cannot be opened, and may start again', async () => {
+  it('leaves no socket open when one cannot be opened, and may be started again', async () => {
     const transport = network.transport('peer');
     const host = hostOf(transport, { onError: undefined as never });
     const reported: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Two protocols on one socket, over the network in memory. */
+/** Two protocols on one socket, over the in-memory network. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { curveCompliance, portCompliance } from './compliance/index.js';
 import { generateCurveKeys } from './curve/index.js';
@@ -7,7 +7,7 @@ import { SharedRouters } from './shared-routers.js';
 import { advance, AutoClock, VirtualNetwork } from './virtual/index.js';
 import { dealer, ENDPOINT, frames, PortRecorder, say } from './virtual/test/pair.js';
 
-describe('a socket that nobody shares', () => {
+describe('a socket that is not shared', () => {
   const network = new VirtualNetwork({ clock: new AutoClock() });
   const subject = {
     transport: () => new SharedRouters(network.transport()).member(() => true),
@@ -40,7 +40,7 @@ describe('a shared socket', () => {
     return { port, recorder };
   }
 
-  it('hands each message to the member that claims it, and what nobody claims to the first', async () => {
+  it('hands each message to the member that claims it, and unclaimed ones to the first', async () => {
     const a = await bound(first, ENDPOINT);
     const b = await bound(second, ENDPOINT);
     say(dealer(network.transport()), 'a1', 'b1', 'c1', 'a2', 'b2');
@@ -49,7 +49,7 @@ describe('a shared socket', () => {
     expect(b.recorder.lines).toEqual(['b1', 'b2']);
   });
 
-  it('tells the member that sent it what did not go out', async () => {
+  it('reports what did not go out to the member that sent it', async () => {
     const a = await bound(first, ENDPOINT);
     const b = await bound(second, ENDPOINT);
     b.port.send({ key: 'nobody', id: Buffer.from('nobody') }, frames('b1'));
@@ -68,14 +68,14 @@ describe('a shared socket', () => {
     expect([a.recorder.lines.length, b.recorder.lines.length]).toEqual([2, 1]);
   });
 
-  it('can be joined by what a wildcard became, not by the wildcard', async () => {
+  it('can be joined by the endpoint a wildcard became, not by the wildcard', async () => {
     const port = first.router();
     const endpoint = await port.bind('tcp://sim:*');
     expect(await second.router().bind(endpoint)).toBe(endpoint);
     expect(await second.router().bind('tcp://sim:*')).not.toBe(endpoint);
   });
 
-  it('can be joined by the name it was asked for, and tells what that became', async () => {
+  it('can be joined by the name it was asked for, and reports what that became', async () => {
     await bound(first, 'tcp://*:5555', 'tcp://sim:1');
     const port = second.router();
     expect(await port.bind('tcp://*:5555')).toBe('tcp://*:5555');
@@ -87,7 +87,7 @@ describe('a shared socket', () => {
     await expect(first.router().bind(ENDPOINT)).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
   });
 
-  it('cannot be joined with part of the endpoints', async () => {
+  it('cannot be joined with only some of the endpoints', async () => {
     await bound(first, 'tcp://sim:1');
     await bound(second, 'tcp://sim:2');
     const third = routers.member(() => false);
@@ -98,7 +98,7 @@ describe('a shared socket', () => {
     await expect(two.bind('tcp://sim:2')).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 
-  it('lives until its last member leaves, and whoever has left neither hears nor sends', async () => {
+  it('lives until its last member leaves, and a member that has left neither receives nor sends', async () => {
     const a = await bound(first, ENDPOINT);
     const b = await bound(second, ENDPOINT);
     const client = dealer(network.transport());
@@ -135,7 +135,7 @@ describe('a shared socket', () => {
     expect(a.recorder.lines).toEqual(['a1', 'a2', 'a3']);
   });
 
-  it('refuses a second member that listens to what was sent', async () => {
+  it('refuses a second member that listens for confirmations', async () => {
     await bound(first, ENDPOINT);
     const port = second.router();
     await port.bind(ENDPOINT);

@@ -9,13 +9,13 @@ function unheard() {
 }
 
 describe('errors that nobody listens for', () => {
-  it('are told with whose they are and their stack', () => {
+  it('are printed with their owner and their stack', () => {
     const { lines, errors } = unheard();
     errors.tell(new Error('broken'));
     expect(lines[0]).toMatch(/^MdpWorker "echo": error without a listener: Error: broken\n +at .*unheard-errors/);
   });
 
-  it('are told once a minute, and how many were not', () => {
+  it('are printed once a minute, with the number that was not printed', () => {
     const { clock, lines, errors } = unheard();
     for (let count = 0; count < 5; count++) errors.tell('a');
     clock.advance(59_999);

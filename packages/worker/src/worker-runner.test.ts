@@ -8,7 +8,7 @@ import type { MdpWorkerOptions } from './mdp/options.js';
 
 const REQUEST = ['MDPW02', '\x02', 'client', '', 'body'].map((text) => Buffer.from(text));
 
-/** One dealer whose outbox and failures the test decides. */
+/** One dealer whose outbox and failures the test controls. */
 class Bench {
   readonly clock = new ManualClock();
   readonly listeners: PortListener[] = [];
@@ -88,7 +88,7 @@ describe('WorkerRunner', () => {
     await worker.close();
   });
 
-  it('what waits in the socket of a former conversation holds nobody up', async () => {
+  it('messages waiting in the socket of a former conversation hold up nothing', async () => {
     const bench = new Bench();
     const worker = await bench.start({
       handler: async function* () {
@@ -123,11 +123,7 @@ describe('WorkerRunner', () => {
 
   it.each<[string, (listener: PortListener) => void, string]>([
     ['a lost connection', (listener) => listener.onPeerGone(ROUTER_PEER), 'peer-gone'],
-    [
-      'a message that cannot go out',
-      (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'congested'),
-      'undeliverable',
-    ],
+    ['an undeliverable message', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'congested'), 'undeliverable'],
     ['a broken socket', (listener) => listener.onBroken(new Error('broken')), 'socket-failed'],
   ])('%s ends the conversation without a flush, and the next one begins', async (_what, happen, reason) => {
     const bench = new Bench();
@@ -165,7 +161,7 @@ describe('WorkerRunner', () => {
     expect(bench.clock.armed).toBe(0);
   });
 
-  it('makes no signal for a handler that never uses it, and ignores what a cancelled handler throws', async () => {
+  it('creates no signal for a handler that never uses it, and ignores what a cancelled handler throws', async () => {
     const bench = new Bench();
     let fail: ((error: Error) => void) | undefined;
     const worker = await bench.start({

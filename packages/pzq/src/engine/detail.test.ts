@@ -8,10 +8,10 @@ beforeEach(() => {
 
 const detail = () => queue.engine.detail('orders', queue.now);
 const come = (name: string) => queue.step({ kind: 'consumer-came', outlet: 'queue', peer: peerNamed(name) });
-/** The transport hands the offer to this one. */
+/** The transport passes the offer to this one. */
 const take = (name: string) => queue.step({ kind: 'delivered', outlet: 'queue', peer: peerNamed(name) });
 
-it('tells of each consumer what it has, since when, what it has done, and what came back from it', () => {
+it('reports what each consumer has, since when, what it has done, and what came back from it', () => {
   for (const body of ['1', '2', '3', '4', '5']) queue.produce('p', body, body);
   queue.advance(5);
   come('a');
@@ -59,7 +59,7 @@ it('tells of each consumer what it has, since when, what it has done, and what c
   ]);
 });
 
-it('tells what was refused of consumers, also of those that have left', () => {
+it('reports refusals of consumers, even of those that have left', () => {
   come('a');
   come('b');
   const say = (name: string, key: string) =>
@@ -78,7 +78,7 @@ it('tells what was refused of consumers, also of those that have left', () => {
   expect(detail().clients).toEqual([{ id: 'b', open: 0, refused: { 'key-unknown': 2 } }]);
 });
 
-it('counts waiting from when a message was stored, also before a restart and beyond the window', () => {
+it('counts waiting from when a message was stored, even before a restart and beyond the window', () => {
   for (let n = 0; n < 30; n++) queue.produce('p', `${n}`, 'x');
   queue.advance(10_000);
   queue.restart();
@@ -101,7 +101,7 @@ it('counts waiting from when its delay was over or it came back', () => {
   expect(detail().services[0]).toMatchObject({ waiting: 1, oldestWaitingMs: 20, waitMs: { count: 1, sumMs: 50 } });
 });
 
-it('counts commits by how long they took, those that failed included', () => {
+it('counts commits by how long they took, including failed ones', () => {
   queue.storeHeld = true;
   queue.produce('p', '1', '1');
   queue.advance(5);

@@ -17,7 +17,7 @@ function batch(): Batch {
 const answers = (lines: string[]) => lines.filter((line) => line.startsWith('->'));
 
 describe('rules 7 and 8: group commit', () => {
-  it('rule 7: an idle server commits at once; what arrives meanwhile is the next batch', () => {
+  it('rule 7: an idle server commits at once; messages that arrive meanwhile are the next batch', () => {
     queue.storeHeld = true;
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, 'x');
     expect(batch().puts).toHaveLength(1);
@@ -105,7 +105,7 @@ describe('rule 9: a store that fails', () => {
     expect(queue.produce('p', 'c', 'x')).toEqual(['-> p "c" 1']);
   });
 
-  it('rule 9: deliveries and acknowledgements go on; removals are written when the store works again', () => {
+  it('rule 9: deliveries and acknowledgements continue; removals are written when the store works again', () => {
     for (const id of ['a', 'b']) queue.produce('p', id, id);
     queue.store.failing = 'EIO';
     queue.produce('p', 'c', 'x');
@@ -119,7 +119,7 @@ describe('rule 9: a store that fails', () => {
     expect([queue.store.rows.size, queue.stats.counters.acked]).toEqual([0, 2]);
   });
 
-  it('rule 9: removals that can be written do not say that messages can be stored', () => {
+  it('rule 9: successful removals do not prove that messages can be stored', () => {
     queue.produce('p', 'a', 'x');
     queue.accept(1);
     queue.store.failing = 'ENOSPC';
@@ -133,7 +133,7 @@ describe('rule 9: a store that fails', () => {
     expect([queue.asked, queue.stats.storeState]).toEqual([[{ kind: 'probe' }], 'refusing']);
   });
 
-  it('rule 9: a removal that failed to be written is not forgotten', () => {
+  it('rule 9: a failed removal is not forgotten', () => {
     queue.produce('p', 'a', 'x');
     queue.accept(1);
     queue.store.failing = 'EIO';
@@ -144,7 +144,7 @@ describe('rule 9: a store that fails', () => {
     expect(queue.store.rows.size).toBe(0);
   });
 
-  it('rule 9: deliveries that waited for removals to be written go on when the next commit has begun', () => {
+  it('rule 9: deliveries that waited for removals to be written continue when the next commit has started', () => {
     queue = new QueueUnderTest({ maxInFlight: 1, windowMax: 40, batchMax: 20 });
     for (let i = 0; i < 12; i++) queue.produce('p', `${i}`, 'x');
     queue.accept(12);
@@ -169,8 +169,8 @@ describe('rule 9: a store that fails', () => {
   });
 });
 
-describe('rule 9: a store that fails and works in turn', () => {
-  /** The disk is full and has room again; what is said of it. */
+describe('rule 9: a store that alternately fails and works', () => {
+  /** The disk is full and has room again; what is reported about it. */
   function flap(): string[] {
     queue.store.failing = 'ENOSPC';
     const full = queue.produce('p', 'a', 'x').filter((line) => line.startsWith('refusing'));
@@ -178,7 +178,7 @@ describe('rule 9: a store that fails and works in turn', () => {
     return [...full, ...queue.advance(300).filter((line) => line.endsWith('resumed'))];
   }
 
-  it('rule 9: says so once a minute', () => {
+  it('rule 9: reports it once a minute', () => {
     expect(flap()).toEqual(['refusing ENOSPC', '300ms: resumed']);
     for (let time = 0; time < 50; time++) expect(flap()).toEqual([]);
     expect(queue.stats.counters.commitsFailed).toBe(51);
@@ -186,7 +186,7 @@ describe('rule 9: a store that fails and works in turn', () => {
     expect(flap()).toHaveLength(2);
   });
 
-  it('rule 9: says at last that it refuses, when it goes on to', () => {
+  it('rule 9: reports at last that it refuses, if it keeps refusing', () => {
     flap();
     queue.store.failing = 'ENOSPC';
     expect(queue.produce('p', 'a', 'x')).toEqual(['-> p "a" 0 Store is unavailable: ENOSPC']);
@@ -198,7 +198,7 @@ describe('rule 9: a store that fails and works in turn', () => {
 describe('rule 9: a store that is damaged', () => {
   const REFUSED = '-> p "new" 0 Store is unavailable: CORRUPT';
 
-  /** Everything it would be asked or told from now on is nothing, whatever happens. */
+  /** Whatever happens, it must be neither asked nor told anything from now on. */
   function expectRefusing(what: string, said: readonly string[]): void {
     expect(said).toContain(`corrupt ${what}`);
     expect(queue.stats.storeState).toBe('corrupt');
@@ -241,7 +241,7 @@ describe('rule 9: a store that is damaged', () => {
     },
   );
 
-  it('rule 9: a commit under way when the damage is found is answered by its own result', () => {
+  it('rule 9: a commit pending when the damage is found is answered by its own result', () => {
     queue = new QueueUnderTest({ windowMax: 1 });
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
     queue.storeHeld = true;
@@ -254,7 +254,7 @@ describe('rule 9: a store that is damaged', () => {
     expect(answers(queue.answerStore())).toEqual(['-> p "d" 1', '-> p "e" 0 Store is unavailable: CORRUPT']);
   });
 
-  it('rule 9: one that shows fewer messages than it says it holds is damaged', () => {
+  it('rule 9: a store that shows fewer messages than it says it holds is damaged', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c', 'd']) queue.produce('p', id, id);
     const { counts } = queue.store;

@@ -4,7 +4,7 @@ import type { PzqSettings } from '../options.js';
 
 let queue: QueueUnderTest;
 
-/** A queue of messages of ten bytes, and who is connected. */
+/** A queue of messages of ten bytes, and its connected consumers. */
 function start(settings: Partial<PzqSettings>, ...consumers: readonly string[]): void {
   queue = new QueueUnderTest({ windowMax: 100, ...settings });
   for (let n = 0; n < 30; n++) queue.produce('p', `${n}`, 'x'.repeat(10));
@@ -13,7 +13,7 @@ function start(settings: Partial<PzqSettings>, ...consumers: readonly string[]):
 
 const come = (name: string) => queue.step({ kind: 'consumer-came', outlet: 'queue', peer: peerNamed(name) });
 const go = (name: string) => queue.step({ kind: 'consumer-gone', outlet: 'queue', peer: peerNamed(name) });
-/** The transport hands the offer to this one. */
+/** The transport passes the offer to this one. */
 const take = (name: string) => queue.step({ kind: 'delivered', outlet: 'queue', peer: peerNamed(name) });
 
 beforeEach(() => {
@@ -35,19 +35,19 @@ describe('rule 16: shares of consumers', () => {
     expect(queue.advance(1000)).toEqual(['1000ms: let go a']);
   });
 
-  it('rule 16: one that is alone may have everything', () => {
+  it('rule 16: a single consumer may have everything', () => {
     start({ maxInFlight: 6 }, 'a');
     expect(Array.from({ length: 6 }, () => take('a')).flat()).toEqual([]);
     expect(queue.stats.inFlight).toBe(6);
   });
 
-  it('rule 16: bytes are shared likewise', () => {
+  it('rule 16: bytes are shared the same way', () => {
     start({ maxInFlight: 100, maxInFlightBytes: 40 }, 'a', 'b');
     expect([take('a'), take('a')]).toEqual([[], ['hold a']]);
     expect(queue.ack(1)).toEqual(['let go a']);
   });
 
-  it('rule 16: shares grow when a consumer leaves, and its messages do not count for the next one of its name', () => {
+  it('rule 16: shares grow when a consumer leaves, and its messages do not count for the next one with its name', () => {
     take('a');
     take('a');
     take('b');
@@ -59,7 +59,7 @@ describe('rule 16: shares of consumers', () => {
     expect(queue.ack(4)).toEqual(['let go b']);
   });
 
-  it('rule 16: consumers that the transport does not tell apart are not held', () => {
+  it('rule 16: consumers that the transport does not distinguish are not limited', () => {
     start({ maxInFlight: 6 });
     expect(Array.from({ length: 6 }, () => take('')).flat()).toEqual([]);
     expect(queue.stats.inFlight).toBe(6);

@@ -26,7 +26,7 @@ describe('rule 10: order', () => {
     expect(numbers()).toEqual(upTo(200));
   });
 
-  it('rule 10: a clock that is set back changes nothing', () => {
+  it('rule 10: setting the clock back changes nothing', () => {
     fill(3);
     queue.wallOffset = -3_600_000_000;
     fill(3, 4);
@@ -63,12 +63,12 @@ describe('rule 10: order', () => {
     expect(queue.deliveries).toHaveLength(3);
   });
 
-  it('rule 10: a message that a read shows before its commit is known waits for that', () => {
+  it('rule 10: a message that a read shows before its commit is reported waits for the report', () => {
     fill(40);
     queue.accept(12);
     queue.storeHeld = true;
     fill(1, 41);
-    // The store has it, the engine does not know yet; the load sees it.
+    // The store has it, but the engine does not know yet; the load sees it.
     const [, ...later] = queue.asked;
     expect(later).toEqual([]);
     queue.accept(1);
@@ -79,7 +79,7 @@ describe('rule 10: order', () => {
   });
 });
 
-describe('rule 11: what comes back', () => {
+describe('rule 11: messages that come back', () => {
   it('rule 11: after a negative acknowledgement it is first again, before all that were not delivered', () => {
     fill(5);
     queue.accept(2);
@@ -89,7 +89,7 @@ describe('rule 11: what comes back', () => {
     expect(queue.accept(1)).toEqual(['-> #4 "4"']);
   });
 
-  it('rule 11: after the timeout likewise', () => {
+  it('rule 11: after the timeout, too', () => {
     fill(5);
     queue.accept(2);
     queue.advance(1000);
@@ -98,7 +98,7 @@ describe('rule 11: what comes back', () => {
     expect(queue.stats.counters.timedOut).toBe(2);
   });
 
-  it('rule 11: several that came back go lowest first, in whatever order they came', () => {
+  it('rule 11: several that came back are offered lowest first, in whatever order they came', () => {
     fill(6);
     queue.accept(4);
     for (const seq of [3, 1, 4, 2]) queue.nack(seq);
@@ -115,7 +115,7 @@ describe('rule 11: what comes back', () => {
 });
 
 describe('rule 12: leases', () => {
-  it('rule 12: a lease begins when the socket takes the delivery over, and ends exactly ackTimeoutMs later', () => {
+  it('rule 12: a lease begins when the socket accepts the delivery, and ends exactly ackTimeoutMs later', () => {
     fill(1);
     queue.advance(700);
     queue.accept(1);
@@ -125,7 +125,7 @@ describe('rule 12: leases', () => {
     expect(queue.stats.counters.timedOut).toBe(1);
   });
 
-  it('rule 12: an offer that nobody took is made again, with a new time', () => {
+  it('rule 12: an offer that no consumer took is made again, with a new time', () => {
     fill(1);
     queue.advance(80);
     expect(queue.block()).toEqual([]);
@@ -143,7 +143,7 @@ describe('rule 12: leases', () => {
     expect(queue.advance(1)).toEqual(['50ms: -> #1 "1"']);
   });
 
-  it('rule 12: a process that was busy gives acknowledgements in its sockets as long as it was late', () => {
+  it('rule 12: a process that was busy allows acknowledgements in its sockets as much extra time', () => {
     fill(1);
     queue.accept(1);
     expect(queue.stall(1500)).toEqual(['note running-late 500ms']);
@@ -153,7 +153,7 @@ describe('rule 12: leases', () => {
     expect(queue.stats.counters.timedOut).toBe(1);
   });
 
-  it('rule 12: clocks that are set do not move a lease', () => {
+  it('rule 12: setting clocks does not move a lease', () => {
     fill(1);
     queue.accept(1);
     queue.wallOffset = 3_600_000_000;
@@ -183,7 +183,7 @@ describe('rules 13 and 14: acknowledgements', () => {
     expect([numbers(), queue.stats.inFlight]).toEqual([[1], 0]);
   });
 
-  it('rule 13: nor does a read that began before bring it back', () => {
+  it('rule 13: nor does a read that started before bring it back', () => {
     fill(60);
     queue.accept(10);
     queue.storeHeld = true;
@@ -212,7 +212,7 @@ describe('rules 13 and 14: acknowledgements', () => {
     ]);
   });
 
-  it('rule 14: and one that is in flight elsewhere', () => {
+  it('rule 14: and one that is in flight at another consumer', () => {
     fill(1);
     queue.accept(2);
     queue.advance(1000);
@@ -222,7 +222,7 @@ describe('rules 13 and 14: acknowledgements', () => {
     expect([numbers(), queue.store.rows.size]).toEqual([[1, 1], 0]);
   });
 
-  it('rule 14: and one that is on disk only, or of an earlier run of the server', () => {
+  it('rule 14: and one that is only on disk, or from an earlier run of the server', () => {
     fill(50);
     queue.accept(1);
     const key = queue.keyOf(1);
@@ -252,7 +252,7 @@ describe('rules 13 and 14: acknowledgements', () => {
     expect([numbers(), nacked, dropped['key-unknown']]).toEqual([[1, 2, 1], 0, 0]);
   });
 
-  it('rule 14: a negative one of an offer that is still open counts when it was delivered', () => {
+  it('rule 14: a negative one for an open offer counts once it is delivered', () => {
     fill(2);
     queue.nack(1);
     queue.accept(1);
@@ -266,7 +266,7 @@ describe('rules 13 and 14: acknowledgements', () => {
     expect(queue.stats.inFlight).toBe(2);
   });
 
-  it('rule 13: an acknowledgement twice is counted and does nothing', () => {
+  it('rule 13: a repeated acknowledgement is counted and does nothing', () => {
     fill(1);
     queue.accept(1);
     queue.ack(1);
@@ -320,7 +320,7 @@ describe('rules 16 and 17: bounds in flight', () => {
     expect(numbers()).toEqual([1, 2, 3, 4]);
   });
 
-  it('rule 16: likewise at maxInFlightBytes; one message may be larger', () => {
+  it('rule 16: also at maxInFlightBytes; one message may be larger', () => {
     queue = new QueueUnderTest({ maxInFlightBytes: 100 });
     for (const size of [60, 60, 500]) queue.produce('p', 'id', 'x'.repeat(size));
     queue.accept(5);
@@ -338,7 +338,7 @@ describe('rules 16 and 17: bounds in flight', () => {
     expect([queue.stats.inFlight, queue.stats.window]).toEqual([1, 3]);
   });
 
-  it('rule 17: without a consumer nothing is in flight, for any time', () => {
+  it('rule 17: without a consumer nothing is in flight, for any length of time', () => {
     fill(3);
     for (let i = 0; i < 50; i++) {
       queue.block();
@@ -362,7 +362,7 @@ describe('rule 20: start', () => {
     expect(queue.deliveries[10]!.command.key).toEqual(key);
   });
 
-  it('rule 20: a sequence is never used again, not even after the queue was empty', () => {
+  it('rule 20: a sequence is never reused, not even after the queue was empty', () => {
     fill(2);
     queue.accept(2);
     queue.ack(1);

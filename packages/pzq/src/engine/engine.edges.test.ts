@@ -7,8 +7,8 @@ beforeEach(() => {
   queue = new QueueUnderTest();
 });
 
-describe('acknowledgements that mean nothing', () => {
-  it('rule 13: one that comes again while the removal waits to be written is counted at once, and acknowledges once', () => {
+describe('acknowledgements without effect', () => {
+  it('rule 13: a repeated one, while the removal waits to be written, is counted at once, and acknowledges once', () => {
     queue.produce('p', 'a', 'x');
     queue.accept(1);
     queue.storeHeld = true;
@@ -21,14 +21,14 @@ describe('acknowledgements that mean nothing', () => {
     expect(queue.stats.counters).toMatchObject({ acked: 1, ackedLate: 0 });
   });
 
-  it('rule 15: one of a message that never existed is counted at once, without asking the store', () => {
+  it('rule 15: one for a message that never existed is counted at once, without asking the store', () => {
     queue.storeHeld = true;
     const key = encodePzqKey({ storedMicros: EPOCH_MICROS, epoch: queue.store.epoch, seq: 99 });
     queue.consumer({ kind: 'consumer-ack', key, positive: true });
     expect([queue.dropped, queue.asked]).toEqual([{ 'key-unknown': 1 }, []]);
   });
 
-  it('rule 14: a late one counts as such, where the message is ready again and where it rests', () => {
+  it('rule 14: a late one counts as such, if the message is ready again and if it rests', () => {
     queue = new QueueUnderTest({ nackDelayMs: 500, nackDelayMaxMs: 500 });
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
     queue.accept(3);
@@ -40,7 +40,7 @@ describe('acknowledgements that mean nothing', () => {
   });
 });
 
-describe('rule 33: a time that is over while somebody has the message', () => {
+describe('rule 33: a time to live that ends while a consumer has the message', () => {
   it('rule 33: leaves it with its consumer, which may acknowledge it, and is not reported again', () => {
     queue = new QueueUnderTest({ ttlMs: 100 });
     queue.produce('p', 'a', 'x');
@@ -52,7 +52,7 @@ describe('rule 33: a time that is over while somebody has the message', () => {
     expect(queue.stats.counters).toMatchObject({ acked: 1, expired: 0 });
   });
 
-  it('rule 33: ends it when it is given back, without a rest', () => {
+  it('rule 33: ends it when it is returned, without a rest', () => {
     queue = new QueueUnderTest({ ttlMs: 100, nackDelayMs: 1000, nackDelayMaxMs: 1000 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -61,7 +61,7 @@ describe('rule 33: a time that is over while somebody has the message', () => {
     expect([queue.stats.counters.expired, queue.store.rows.size]).toEqual([1, 0]);
   });
 
-  it('rule 33: ends it as expired, though it was delivered often enough', () => {
+  it('rule 33: ends it as expired, although it was delivered often enough', () => {
     queue = new QueueUnderTest({ ttlMs: 100, maxDeliveries: 1 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -72,7 +72,7 @@ describe('rule 33: a time that is over while somebody has the message', () => {
 });
 
 describe('rule 35: dead letters', () => {
-  /** One that was delivered too often, and at an endpoint of their own with nobody. */
+  /** One that was delivered too often, and has its own endpoint without a consumer. */
   function buried(): void {
     queue = new QueueUnderTest({ maxDeliveries: 1, deadLetterSend: true });
     queue.produce('p', 'a', 'x');
@@ -80,7 +80,7 @@ describe('rule 35: dead letters', () => {
     queue.nack(1);
   }
 
-  it('rule 35: one that is returned and dies again is to be had again', () => {
+  it('rule 35: one that is returned and dies again is available again', () => {
     buried();
     queue.block();
     queue.step({ kind: 'revive', id: 1, seqs: [1] });
@@ -116,7 +116,7 @@ describe('rule 35: dead letters', () => {
     expect([queue.delivered, queue.store.rows.size]).toEqual([['x', 'x'], 0]);
   });
 
-  it('rule 34: burials that are being written count at the bound', () => {
+  it('rule 34: dead letters that are being written count towards the bound', () => {
     queue = new QueueUnderTest({ maxDeliveries: 1, deadLettersMax: 1 });
     for (const id of ['a', 'b']) queue.produce('p', id, id);
     queue.accept(2);
@@ -140,7 +140,7 @@ it('rule 19: a second drain does not restart the time limit', () => {
   expect(queue.advance(500)).toEqual(['2000ms: drained']);
 });
 
-it('rule 12: a process that was very busy gives one acknowledgement timeout more, not many', () => {
+it('rule 12: a process that was very busy adds one acknowledgement timeout, not many', () => {
   queue.produce('p', 'a', 'x');
   queue.accept(1);
   queue.now = 60_000;
@@ -148,8 +148,8 @@ it('rule 12: a process that was very busy gives one acknowledgement timeout more
   expect(queue.engine.deadline).toBeLessThanOrEqual(queue.now + 1000);
 });
 
-describe('rule 20: reading what lies on disk', () => {
-  it('rule 20: a load does not show messages of a commit that is not reported yet', () => {
+describe('rule 20: reading from disk', () => {
+  it('rule 20: a load does not show messages of an unreported commit', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
     queue.storeHeld = true;
@@ -166,7 +166,7 @@ describe('rule 20: reading what lies on disk', () => {
     expect(queue.delivered).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('rule 20: a message settled while a load is under way does not come back with it', () => {
+  it('rule 20: a message settled while a load is running does not come back with it', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c', 'd', 'e']) queue.produce('p', id, id);
     queue.storeHeld = true;
@@ -182,7 +182,7 @@ describe('rule 20: reading what lies on disk', () => {
     expect(queue.delivered).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('rule 20: a load that failed is tried again after probeIntervalMs, not at once', () => {
+  it('rule 20: a failed load is retried after probeIntervalMs, not at once', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c', 'd']) queue.produce('p', id, id);
     queue.storeHeld = true;
@@ -211,7 +211,7 @@ describe('producers whose messages wait', () => {
     ]);
   });
 
-  it('rule 18: one that always has a message waiting is not refused for those that were stored', () => {
+  it('rule 18: a producer that always has a message waiting is not refused for those that were stored', () => {
     queue = new QueueUnderTest({ intakeMax: 8 });
     queue.storeHeld = true;
     queue.produce('p', 'first', 'x');

@@ -19,7 +19,7 @@ describe('rule 32: delays', () => {
     expect(queue.store.counts.delayed).toBe(0);
   });
 
-  it('rule 32: a header asks for a delay of its own, if headers are read', () => {
+  it('rule 32: a header sets its own delay, if headers are read', () => {
     queue = new QueueUnderTest({ headers: true, delayMs: 500 });
     queue.accept(3);
     queue.produceFrames('p', ['a', 'PZQ-DELAY-MS:100', '', 'slow']);
@@ -29,7 +29,7 @@ describe('rule 32: delays', () => {
     expect(queue.stats.counters.headersDropped).toBe(0);
   });
 
-  it('rule 32: when its moment has come it takes its place by sequence', () => {
+  it('rule 32: when its time has come it takes its place by sequence', () => {
     queue = new QueueUnderTest({ headers: true });
     queue.produceFrames('p', ['a', 'PZQ-DELAY-MS:100', '', '1']);
     for (const n of ['2', '3', '4']) queue.produce('p', n, n);
@@ -50,7 +50,7 @@ describe('rule 32: delays', () => {
     expect(queue.delivered).toEqual(['2', '3', '2', '1', '4']);
   });
 
-  it('rule 32: holds over a restart', () => {
+  it('rule 32: survives a restart', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.advance(300);
@@ -76,7 +76,7 @@ describe('rule 32: delays', () => {
     expect(queue.delivered.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n));
   });
 
-  it('rule 32: a moment is reported again if the commit that answers it fails', () => {
+  it('rule 32: is reported again if the commit that answers it fails', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -88,7 +88,7 @@ describe('rule 32: delays', () => {
     expect([queue.delivered, queue.store.counts.delayed]).toEqual([['x'], 0]);
   });
 
-  it('rule 32: a read that fails is tried again', () => {
+  it('rule 32: a failed read is retried', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -112,7 +112,7 @@ describe('rule 33: time to live', () => {
     expect(queue.stats.counters).toMatchObject({ expired: 2, timedOut: 0, acked: 0 });
   });
 
-  it('rule 33: also while it is on disk only', () => {
+  it('rule 33: even while it is only on disk', () => {
     queue = new QueueUnderTest({ ttlMs: 500 });
     for (let n = 0; n < 60; n++) queue.produce('p', `${n}`, `${n}`);
     queue.advance(600);
@@ -131,7 +131,7 @@ describe('rule 33: time to live', () => {
     expect(queue.stats.counters).toMatchObject({ acked: 1, expired: 1 });
   });
 
-  it('rule 33: a header has a time to live of its own', () => {
+  it('rule 33: a header sets its own time to live', () => {
     queue = new QueueUnderTest({ headers: true });
     queue.produceFrames('p', ['a', 'PZQ-TTL-MS:100', '', 'short']);
     queue.produce('p', 'b', 'long');
@@ -140,7 +140,7 @@ describe('rule 33: time to live', () => {
     expect(queue.delivered).toEqual(['long']);
   });
 
-  it('rule 33: becomes a dead letter where deadLetterExpired says so', () => {
+  it('rule 33: becomes a dead letter with deadLetterExpired', () => {
     queue = new QueueUnderTest({ ttlMs: 500, deadLetterExpired: true });
     queue.produce('p', 'a', 'x');
     expect(queue.advance(500)).toEqual(['500ms: dead-letter #1 expired']);
@@ -191,7 +191,7 @@ describe('rules 34 and 35: dead letters', () => {
     expect(queue.stats.counters.commits).toBe(1);
   });
 
-  it('rule 34: when there are deadLettersMax, messages stay in the queue instead', () => {
+  it('rule 34: if there are deadLettersMax, messages stay in the queue instead', () => {
     queue = new QueueUnderTest({ maxDeliveries: 1, deadLettersMax: 1 });
     for (const n of ['1', '2']) queue.produce('p', n, n);
     queue.accept(2);
@@ -241,7 +241,7 @@ describe('rules 34 and 35: dead letters', () => {
     queue.deliveries.length = 0;
   }
 
-  it('rule 35: one that is returned is delivered as a message that never was', () => {
+  it('rule 35: one that is returned is delivered like a message that was never dead', () => {
     deadLetters();
     queue.produce('p', '3', '3');
     queue.block();
@@ -259,7 +259,7 @@ describe('rules 34 and 35: dead letters', () => {
     expect([...queue.store.rows.keys()]).toEqual([2]);
   });
 
-  it('rule 35: when the store fails both are answered so, and nothing has changed', () => {
+  it('rule 35: if the store fails both are answered so, and nothing has changed', () => {
     deadLetters({ deadLetterSend: true });
     queue.block();
     queue.store.failing = 'EIO';
@@ -282,7 +282,7 @@ describe('rules 34 and 35: dead letters', () => {
     expect(queue.accept(1)).toEqual(['-> #2 "2" to dead letters']);
   });
 
-  it('rule 35: dead letters of an earlier run of the server are delivered as well', () => {
+  it('rule 35: dead letters of an earlier run of the server are delivered, too', () => {
     deadLetters({ deadLetterSend: true });
     queue.restart();
     expect(queue.accept(2)).toEqual(['-> #1 "1" to dead letters', '-> #2 "2" to dead letters']);
@@ -343,7 +343,7 @@ describe('rules 36 and 37: pauses and extensions', () => {
     expect([queue.delivered, queue.store.rows.size, queue.engine.deadline]).toEqual([['x'], 0, Infinity]);
   });
 
-  it('rule 37: a key alone starts the lease anew where extendLease says so', () => {
+  it('rule 37: a key alone restarts the lease with extendLease', () => {
     queue = new QueueUnderTest({ extendLease: true });
     queue.produce('p', 'a', 'x');
     queue.accept(9);

@@ -11,20 +11,20 @@ beforeEach(() => {
 const bodies = () => [...queue.store.rows.values()].map(({ message }) => message.body.map(latin1));
 
 describe('rule 1: what is kept', () => {
-  it('rule 1: exactly the body frames, blank ones included', () => {
+  it('rule 1: exactly the body frames, including blank ones', () => {
     queue.produceFrames('p', ['id', '', 'a', '', 'b']);
     queue.produceFrames('p', ['id', '', '']);
     expect(bodies()).toEqual([['a', '', 'b'], ['']]);
   });
 
-  it('rule 1: headers are dropped and counted, REPLICA: as any other', () => {
+  it('rule 1: headers are dropped and counted, REPLICA: like any other', () => {
     queue.produceFrames('p', ['id', 'REPLICA:x', 'PZQ-DELAY-MS:500', '', 'body']);
     queue.accept(1);
     expect([bodies(), queue.delivered]).toEqual([[['body']], ['body']]);
     expect(queue.stats.counters.headersDropped).toBe(2);
   });
 
-  it('rule 1: an id twice is two messages, two answers, two keys', () => {
+  it('rule 1: a repeated id gives two messages, two answers, two keys', () => {
     expect([queue.produce('p', 'same', 'a'), queue.produce('p', 'same', 'a')]).toEqual([
       ['-> p "same" 1'],
       ['-> p "same" 1'],
@@ -51,12 +51,12 @@ describe('rules 2 and 3: answers', () => {
     expect(queue.answerStore()).toEqual(['-> p "a" 1']);
   });
 
-  it('rule 3: an id comes back byte for byte, empty and binary ones included', () => {
+  it('rule 3: an id comes back byte for byte, including empty and binary ones', () => {
     expect(queue.produce('p', '', 'x')).toEqual(['-> p "" 1']);
     expect(queue.produce('p', '\x00\xff|', 'x')).toEqual([`-> p ${JSON.stringify('\x00\xff|')} 1`]);
   });
 
-  it('rule 3: each producer is answered in the order of its messages, refusals included', () => {
+  it('rule 3: each producer is answered in the order of its messages, including refusals', () => {
     queue.storeHeld = true;
     queue.produce('p', 'a', 'x');
     queue.produceFrames('p', ['b', '']);
@@ -74,7 +74,7 @@ describe('rules 2 and 3: answers', () => {
     expect(queue.produceFrames('q', ['b', ''])).toContain('-> q "b" 0 Trying to save empty message');
   });
 
-  it('rule 3: refusals that wait for a commit under way are answered with it', () => {
+  it('rule 3: refusals that wait for a pending commit are answered with it', () => {
     queue.storeHeld = true;
     queue.produce('p', 'a', 'x');
     expect(queue.produceFrames('p', ['b', ''])).toEqual([]);
@@ -88,7 +88,7 @@ describe('rules 2 and 3: answers', () => {
 });
 
 describe('rule 4: a producer that does not read', () => {
-  it('rule 4: has its further messages dropped, unstored and unanswered, at producerAckMax', () => {
+  it('rule 4: has its further messages dropped, neither stored nor answered, at producerAckMax', () => {
     expect(queue.produceFrames('p', ['a', '', 'x'], 49)).toEqual(['-> p "a" 1']);
     expect(queue.produceFrames('p', ['b', '', 'x'], 50)).toEqual(['note message-dropped producer-stalled receive p']);
     expect(queue.produceFrames('q', ['c', '', 'x'])).toEqual(['-> q "c" 1']);
@@ -108,7 +108,7 @@ describe('rule 4: a producer that does not read', () => {
     expect(queue.produceFrames('q', ['i'.repeat(20_000), '', 'x'])).toHaveLength(1);
   });
 
-  it('rule 4: an answer to one that has vanished is counted; the message stays', () => {
+  it('rule 4: an answer to a vanished producer is counted; the message stays', () => {
     queue.produce('p', 'a', 'x');
     const lost = queue.step({ kind: 'ack-undeliverable', peer: peerNamed('p'), reason: 'unreachable' });
     expect(lost).toEqual(['note ack-undeliverable unreachable p']);
@@ -129,7 +129,7 @@ describe('rules 5 and 18: limits', () => {
     expect(queue.produce('p', 'e', 'x')).toEqual(['-> p "e" 1']);
   });
 
-  it('rule 18: messages that wait for their commit count', () => {
+  it('rule 18: messages that wait for their commit count, too', () => {
     queue = new QueueUnderTest({ maxMessages: 2 });
     queue.storeHeld = true;
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, 'x');
@@ -164,7 +164,7 @@ describe('rules 5 and 18: limits', () => {
     expect(queue.dropped).toEqual({ 'queue-full-bytes': 1 });
   });
 
-  it('rule 5: a note per reason and producer a minute; counters hold every one', () => {
+  it('rule 5: one note per reason and producer a minute; counters count every refusal', () => {
     queue = new QueueUnderTest({ maxMessages: 1 });
     queue.produce('p', 'a', 'x');
     expect(queue.produce('p', 'b', 'x')).toContain('note message-refused queue-full-messages p');
@@ -190,7 +190,7 @@ describe('rule 6: deduplication', () => {
     expect(queue.store.rows.size).toBe(2);
   });
 
-  it('rule 6: holds over a restart', () => {
+  it('rule 6: survives a restart', () => {
     queue = new QueueUnderTest({ dedupeWindowMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.restart();
@@ -198,7 +198,7 @@ describe('rule 6: deduplication', () => {
     expect(queue.store.rows.size).toBe(1);
   });
 
-  it('rule 6: never concerns an empty id', () => {
+  it('rule 6: never applies to an empty id', () => {
     queue = new QueueUnderTest({ dedupeWindowMs: 500 });
     for (let i = 0; i < 2; i++) queue.produce('p', '', 'x');
     expect(queue.store.rows.size).toBe(2);
@@ -220,7 +220,7 @@ describe('rule 6: deduplication', () => {
 describe('rule 7: producers take turns', () => {
   const stored = (lines: readonly string[]) => lines.filter((line) => line.endsWith(' 1'));
 
-  it('rule 7: one that has many messages waiting delays another by one commit', () => {
+  it('rule 7: one with many waiting messages delays another by one commit', () => {
     queue.storeHeld = true;
     for (let n = 0; n < 40; n++) queue.produce('flood', `${n}`, 'x');
     queue.produce('p', 'first', 'x');
@@ -235,7 +235,7 @@ describe('rule 7: producers take turns', () => {
     ]);
   });
 
-  it('rule 7: the turn that a commit had no room for is the first of the next', () => {
+  it('rule 7: a turn for which a commit had no room is the first of the next', () => {
     queue = new QueueUnderTest({ batchMax: 1 });
     queue.storeHeld = true;
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, 'x');
@@ -244,7 +244,7 @@ describe('rule 7: producers take turns', () => {
     expect(order).toEqual(['a', 'b', 'd', 'c', 'e']);
   });
 
-  it('rule 18: whoever has as many waiting as there is room left is refused, and others are not', () => {
+  it('rule 18: a producer with as many waiting as there is room left is refused, and others are not', () => {
     queue = new QueueUnderTest({ intakeMax: 40 });
     queue.storeHeld = true;
     for (let n = 0; n < 30; n++) queue.produce('flood', `${n}`, 'x');
@@ -255,7 +255,7 @@ describe('rule 7: producers take turns', () => {
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-messages': 20 }, 31]);
   });
 
-  it('rule 18: bytes likewise', () => {
+  it('rule 18: the same for bytes', () => {
     queue = new QueueUnderTest({ intakeMaxBytes: 1000 });
     queue.storeHeld = true;
     for (let n = 0; n < 10; n++) queue.produce('flood', `${n}`, 'x'.repeat(100));
@@ -265,7 +265,7 @@ describe('rule 7: producers take turns', () => {
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-bytes': 5 }, 6]);
   });
 
-  it('rule 4: waiting answers are shared likewise', () => {
+  it('rule 4: waiting answers are shared the same way', () => {
     queue = new QueueUnderTest({ intakeMax: 20, producerAckMax: 1000 });
     queue.storeHeld = true;
     queue.produce('flood', 'first', 'x');
@@ -276,7 +276,7 @@ describe('rule 7: producers take turns', () => {
   });
 });
 
-it('rule 27: the key of a delivery has the time of storing, the epoch and the sequence', () => {
+it('rule 27: the key of a delivery contains the time of storing, the epoch and the sequence', () => {
   queue.now = 5;
   queue.produce('p', 'a', 'x');
   queue.now = 50;

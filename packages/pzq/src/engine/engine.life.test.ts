@@ -7,7 +7,7 @@ beforeEach(() => {
 });
 
 describe('rule 19: drain', () => {
-  it('rule 19: is over at once when nothing is to do, and says nothing more', () => {
+  it('rule 19: ends at once if there is nothing to do, and sends nothing more', () => {
     queue.produce('p', 'a', 'x');
     queue.block();
     expect(queue.step({ kind: 'drain' })).toEqual(['drained']);
@@ -44,7 +44,7 @@ describe('rule 19: drain', () => {
     expect(queue.block()).toEqual(['drained']);
   });
 
-  it('rule 19: takes drainMs at most, whatever consumers and store do', () => {
+  it('rule 19: takes at most drainMs, whatever consumers and store do', () => {
     for (const n of ['1', '2']) queue.produce('p', n, n);
     queue.accept(2);
     queue.storeHeld = true;
@@ -68,7 +68,7 @@ describe('rule 19: drain', () => {
     expect(queue.advance(2000).sort()).toEqual(['2000ms: done 1 CLOSED', '2000ms: done 2 CLOSED', '2000ms: drained']);
   });
 
-  it('rule 19: a store that fails is tried until the time is over', () => {
+  it('rule 19: a failing store is retried until the time is over', () => {
     queue.produce('p', 'a', 'x');
     queue.accept(1);
     queue.store.failing = 'EIO';
@@ -84,7 +84,7 @@ describe('rule 19: drain', () => {
 describe('rule 22: monitor', () => {
   const ask = () => queue.step({ kind: 'monitor', peer: peerNamed('m'), command: { kind: 'monitor-request' } }).join();
 
-  it('rule 22: answers the lines of the original first, in its order, then ours', () => {
+  it("rule 22: answers the original's lines first, in its order, then ours", () => {
     for (const n of ['1', '2', '3']) queue.produce('p', n, 'x'.repeat(7));
     queue.accept(2);
     queue.ack(1);
@@ -117,14 +117,14 @@ describe('rule 22: monitor', () => {
     ]);
   });
 
-  it('rule 22: any other request stays unanswered and is counted', () => {
+  it('rule 22: any other request is not answered, but counted', () => {
     const peer = peerNamed('m');
     const lines = queue.step({ kind: 'monitor', peer, command: { kind: 'malformed', reason: 'monitor-unknown' } });
     expect(lines).toEqual(['note message-dropped monitor-unknown monitor m']);
     expect(queue.dropped).toEqual({ 'monitor-unknown': 1 });
   });
 
-  it('rule 22: says that the store refuses', () => {
+  it('rule 22: reports that the store refuses', () => {
     queue.store.failing = 'ENOSPC';
     queue.produce('p', 'a', 'x');
     expect(ask()).toContain('store_state: refusing');

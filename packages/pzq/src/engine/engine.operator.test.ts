@@ -1,4 +1,4 @@
-/** Rules 40 to 42: what an operator does to a queue and its consumers. */
+/** Rules 40 to 42: an operator's actions on a queue and its consumers. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PlainStore } from '../../test/plain-store.js';
 import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
@@ -16,7 +16,7 @@ const purge = (id = 1) => queue.step({ kind: 'purge', id });
 const service = () => queue.engine.detail('orders', queue.now).services[0];
 
 describe('a paused queue', () => {
-  it('rule 40: takes messages of producers, and delivers none until it is resumed', () => {
+  it('rule 40: accepts messages from producers, and delivers none until it is resumed', () => {
     pause(true);
     queue.accept(5);
     expect(queue.produce('p', 'a', 'x')).toEqual(['-> p "a" 1']);
@@ -27,7 +27,7 @@ describe('a paused queue', () => {
     expect(service()).not.toHaveProperty('isPaused');
   });
 
-  it('rule 40: takes acknowledgements, and keeps what comes back', () => {
+  it('rule 40: accepts acknowledgements, and keeps what comes back', () => {
     fill(2);
     queue.accept(2);
     pause(true);
@@ -54,10 +54,10 @@ describe('a paused queue', () => {
 });
 
 describe('a purge', () => {
-  it('rule 41: removes what is ready, in memory and on disk, and tells how many when that is on disk', () => {
+  it('rule 41: removes what is ready, in memory and on disk, and reports how many once that is on disk', () => {
     fill(95); // the window holds 20
     queue.accept(3);
-    // One more is offered: it goes when nobody has taken it.
+    // One more is offered: it is removed if no consumer takes it.
     expect(purge()).toEqual([]);
     expect(queue.stats).toMatchObject({ messages: 4, inFlight: 3 });
     expect(queue.step({ kind: 'blocked', outlet: 'queue' })).toEqual(['done 1 92']);
@@ -89,7 +89,7 @@ describe('a purge', () => {
     expect(queue.delivered).toEqual(['3', 'late']);
   });
 
-  it('rule 41: is over at once where nothing is ready, and two are one', () => {
+  it('rule 41: ends at once if nothing is ready, and two count as one', () => {
     expect(purge()).toEqual(['done 1 0']);
     pause(true);
     fill(50);
@@ -100,7 +100,7 @@ describe('a purge', () => {
     expect(queue.answerStore().filter((line) => line.startsWith('done'))).toEqual(['done 2 50', 'done 3 50']);
   });
 
-  it('rule 41: fails with the code of the store, and ends with the server', () => {
+  it("rule 41: fails with the store's error code, and ends with the server", () => {
     pause(true);
     fill(5);
     queue.store.failing = 'ENOSPC';
@@ -115,7 +115,7 @@ describe('a purge', () => {
     expect(queue.advance(2000).join()).toContain('done 2 CLOSED');
   });
 
-  it('rule 41: takes what is ready from a shared store, paused or not', () => {
+  it('rule 41: removes what is ready from a shared store, paused or not', () => {
     queue = new QueueUnderTest({}, { shared: true });
     pause(true);
     fill(40);
@@ -127,7 +127,7 @@ describe('a purge', () => {
 });
 
 describe('a purge of a paused server that shares its store', () => {
-  it('rule 41: gives what came later to other servers as soon as it is over', () => {
+  it('rule 41: gives later messages to other servers as soon as it is over', () => {
     const store = new PlainStore();
     const one = new QueueUnderTest({}, { shared: true, store });
     const two = new QueueUnderTest({}, { shared: true, store });

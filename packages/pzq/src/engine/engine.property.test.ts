@@ -140,7 +140,7 @@ class World {
     }
   }
 
-  /** The faults are over: everybody works until nothing is left to do. */
+  /** The faults are over: all peers work until nothing is left to do. */
   settle(): void {
     const { queue } = this;
     queue.store.failing = undefined;
@@ -168,7 +168,7 @@ class World {
   #answer(which: number, how: 'ack' | 'nack' | 'extend'): void {
     const { deliveries } = this.queue;
     if (deliveries.length === 0) return;
-    // Mostly what was delivered of late.
+    // Mostly recent deliveries.
     const { command, outlet } = deliveries[Math.max(0, deliveries.length - 1 - (which % 12))]!;
     if (how === 'extend') this.see(this.queue.consumer({ kind: 'lease-extension', key: command.key }, outlet));
     else if (how === 'ack') this.#settle(command.key, latin1(command.body[0]!));
@@ -196,14 +196,14 @@ class World {
       this.see(this.queue.step({ kind: 'revive', id: 1, seqs }));
       return;
     }
-    // Only where it is written at once: one that fails leaves them to come again.
+    // Only if it is written at once: a failed one leaves them to come again.
     if (this.queue.storeHeld || this.queue.store.failing !== undefined || this.queue.stats.storeState !== 'ok') return;
     for (const { body } of letters) this.observer.onSettle(latin1(body[0]!));
     this.see(this.queue.step({ kind: 'discard', id: 2, letters }));
   }
 }
 
-it('loses nothing, repeats nothing that is settled, answers in order, keeps its bounds', () => {
+it('loses nothing, repeats no settled message, answers in order, keeps its bounds', () => {
   fc.assert(
     fc.property(settings, fc.array(action, { maxLength: 120, size: 'max' }), (options, actions) => {
       const world = new World(options);

@@ -95,7 +95,7 @@ class World {
     this.server(to).consumer({ kind: 'consumer-ack', key, positive });
   }
 
-  /** The faults are over: consumers of both take what comes and acknowledge it. */
+  /** The faults are over: consumers of both take all messages and acknowledge them. */
   settle(): void {
     this.store.failing = undefined;
     this.wait(1000);

@@ -42,7 +42,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(new Set([...numbers(one), ...numbers(two)]).size).toBe(30);
   });
 
-  it('rule 30: a server takes more at a time while its consumers take it, up to takeMax', () => {
+  it('rule 30: a server takes more at a time while its consumers take them, up to takeMax', () => {
     fill(40);
     one.advance(400);
     one.storeHeld = true;
@@ -66,7 +66,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(heldMs).toBe(2000);
   });
 
-  it('rule 30: an empty store is asked every 250 ms at most', () => {
+  it('rule 30: an empty store is queried every 250 ms at most', () => {
     one.advance(1000);
     expect(one.engine.deadline - one.now).toBeLessThanOrEqual(250);
     let asked = 0;
@@ -75,7 +75,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(asked).toBe(4);
   });
 
-  it('rule 30: messages of a server that died return after their leases', () => {
+  it('rule 30: messages of a dead server return after their leases', () => {
     fill(3);
     one.accept(3);
     wait(50);
@@ -87,7 +87,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(numbers(two)).toEqual([1, 2, 3]);
   });
 
-  it('rule 30: a negative acknowledgement and a timeout give the message back to the store', () => {
+  it('rule 30: a negative acknowledgement and a timeout return the message to the store', () => {
     fill(2);
     one.accept(2);
     wait(50);
@@ -113,7 +113,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(numbers(two)).toEqual([2]);
   });
 
-  it('rule 25: an extension renews the lease in the store as well', () => {
+  it('rule 25: an extension also renews the lease in the store', () => {
     one = new QueueUnderTest({ extendLease: true }, { shared: true, store });
     fill(1);
     one.accept(1);
@@ -131,7 +131,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(store.take(9, 1000, 0, one.now).map(({ seq }) => seq)).toEqual([3, 4, 5]);
   });
 
-  it('rule 30: a database that is away is asked again; messages held here stay', () => {
+  it('rule 30: an unreachable database is retried; messages held here stay', () => {
     one.storeHeld = true;
     one.advance(5);
     one.takeAsked('take');
@@ -144,7 +144,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(numbers(one)).toEqual([1]);
   });
 
-  it('rule 19: a server that drains gives back undelivered messages', () => {
+  it('rule 19: a draining server returns undelivered messages', () => {
     fill(20);
     one.accept(9);
     wait(20);

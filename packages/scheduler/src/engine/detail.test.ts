@@ -12,7 +12,7 @@ function answer(rig: SchedulerRig): void {
   rig.hear({ kind: 'result', id: 'r', of, result: fromLatin1('{"value": 1}') });
 }
 
-it('tells of each type of job its runs, how long they waited and took, and of each job its next run and last result', () => {
+it('shows for each type of job its runs and how long they waited and took, and for each job its next run and last result', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ interval: '10', body: body('f', [1]) });
   rig.pass(40);
@@ -52,7 +52,7 @@ it.each([
   expect(detail(rig).jobs).toMatchObject([{ service }]);
 });
 
-it('shows a cron expression, and when its next time is', () => {
+it('shows a cron expression and when it is next due', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ cron: '0 6 * * *', headers: 'nohaste' });
   rig.pass(SECOND);
@@ -98,7 +98,7 @@ it('counts a run as waiting while it is written down', () => {
   expect(detail(rig).services[0]).toMatchObject({ waiting: 0, running: 1, waitMs: { count: 1, sumMs: 3000 } });
 });
 
-it('awaits no result of a job that is unscheduled or replaced', () => {
+it('expects no result for a job that is unscheduled or replaced', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ interval: '10' });
   rig.schedule({ interval: '20', headers: 'nohaste' });
@@ -113,7 +113,7 @@ it('awaits no result of a job that is unscheduled or replaced', () => {
   expect(detail(rig).services[0]?.outcomes).not.toHaveProperty('ok');
 });
 
-it('awaits at most 10,000 results: beyond it the oldest has none', () => {
+it('waits for at most 10,000 results: beyond that the oldest gets none', () => {
   const rig = new SchedulerRig({ jobsMax: 20_000, jobsMaxBytes: 10_000_000 });
   rig.checks = false;
   rig.start();
@@ -123,7 +123,7 @@ it('awaits at most 10,000 results: beyond it the oldest has none', () => {
   expect(detail(rig).services).toMatchObject([{ running: 10_000, outcomes: { unanswered: 1 } }]);
 });
 
-it('goes on to await the last run of a job when the REQUEST of one before comes back', () => {
+it('keeps waiting for the last run of a job when the REQUEST of an earlier one comes back', () => {
   const rig = new SchedulerRig().start();
   rig.transportIsFast = false;
   rig.schedule({ interval: '10' });
@@ -132,7 +132,7 @@ it('goes on to await the last run of a job when the REQUEST of one before comes 
   rig.do({ kind: 'sent', id: last ?? '' });
   rig.brokerIsThere = false;
   rig.do({ kind: 'unsent', id: first ?? '' });
-  // The first one waits again, the last one went out and has lost its broker.
+  // The first run waits again; the last one went out and has lost its broker.
   expect(detail(rig).services).toMatchObject([
     { requests: 3, resends: 0, waiting: 1, running: 0, outcomes: { unanswered: 1, 'broker-lost': 1 } },
   ]);
@@ -149,7 +149,7 @@ it('lists 1000 jobs, those that run next, and counts all', () => {
   expect(gauges['jobs']).toBe(1500);
 });
 
-it('lists 1000 types of jobs, the others together, and makes room when a type has no job any more', () => {
+it('lists 1000 types of jobs and groups the others, and makes room when a type has no jobs left', () => {
   const rig = new SchedulerRig({ jobsMax: 2000 });
   rig.checks = false;
   rig.start();

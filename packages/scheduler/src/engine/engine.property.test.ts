@@ -34,12 +34,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ act: fc.constantFrom('away' as const, 'back' as const, 'crash' as const) }) },
 );
 
-/** What is known of one schedule from outside: when it was confirmed, and when it was seen to run. */
+/** What an observer knows about one schedule: when it was confirmed, and when it was seen to run. */
 interface Story {
   readonly everyMs: number;
   readonly since: number;
   readonly runs: number[];
-  /** Times at which a run may be lost or put off: the process died, the broker was away, the disk was slow. */
+  /** Times at which a run may be lost or postponed: the process died, the broker was away, the disk was slow. */
   readonly troubles: number[];
 }
 
@@ -65,9 +65,9 @@ function play(acts: readonly Act[]): Story[] {
   for (const one of acts) {
     switch (one.act) {
       case 'schedule':
-        // A broker that is not there says nothing.
+        // A broker that is down says nothing.
         if (!rig.engine.stats.registered) break;
-        // Where one ends and the next begins must be known: nothing is under way.
+        // The boundary between the two must be known: nothing is in flight.
         flush();
         rig.diskIsFast = true;
         look();
@@ -116,7 +116,7 @@ function play(acts: readonly Act[]): Story[] {
   return closed;
 }
 
-/** Two runs are one interval apart, but for one that was put off by trouble: then the next one is not. */
+/** Two runs are one interval apart, unless one was postponed by trouble: then the next one is not. */
 function check({ everyMs, runs, since, troubles }: Story): void {
   const isTroubled = (from: number, to: number): boolean =>
     troubles.some((at) => at >= from - everyMs - 200 && at <= to + 200);
@@ -132,7 +132,7 @@ function check({ everyMs, runs, since, troubles }: Story): void {
   for (const [first, from] of runs.entries())
     for (let last = first + 1; last < runs.length; last++) {
       const intervals = Math.floor((runs[last]! - from + 100) / everyMs);
-      // One that was put off may come right before the next.
+      // A postponed run may come right before the next.
       assert.ok(
         last - first <= intervals + 1,
         `${last - first} runs after one in ${runs[last]! - from} ms, every ${everyMs} ms`,
@@ -140,7 +140,7 @@ function check({ everyMs, runs, since, troubles }: Story): void {
     }
 }
 
-it('never runs a job twice in an interval, nor misses one without trouble, whatever is scheduled, killed or away', () => {
+it('never runs a job twice in an interval, and never misses a run without trouble, whatever is scheduled, killed or away', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
       for (const story of play(acts)) check(story);
@@ -149,7 +149,7 @@ it('never runs a job twice in an interval, nor misses one without trouble, whate
   );
 });
 
-it('a crash loses one run of a job at most', () => {
+it('a crash loses at most one run of a job', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

@@ -6,7 +6,7 @@ const SECOND = 1000;
 const HOUR = 3_600_000;
 
 describe('a connection', () => {
-  it('rule 1: says INFORM with an identity of its own, and beats once it is acknowledged', () => {
+  it('rule 1: sends INFORM with its own identity, and heartbeats once it is acknowledged', () => {
     const rig = new SchedulerRig();
     rig.brokerIsThere = false;
     rig.start();
@@ -29,7 +29,7 @@ describe('a connection', () => {
     expect(rig.opened.at(-1)!.endpoint).toBe('tcp://b:1');
   });
 
-  it('rule 1: is made by the acknowledgement of our INFORM, and of nothing else, and only once', () => {
+  it('rule 1: is established by the acknowledgement of our INFORM and nothing else, and only once', () => {
     const rig = new SchedulerRig();
     rig.brokerIsThere = false;
     rig.start();
@@ -41,7 +41,7 @@ describe('a connection', () => {
     expect(rig.notesOf('registered')).toHaveLength(1);
   });
 
-  it('rule 1: that is silent is given up, and one that says farewell', () => {
+  it('rule 1: is given up when the broker is silent or says goodbye', () => {
     const rig = new SchedulerRig().start();
     rig.now += 15 * SECOND;
     rig.do({ kind: 'timer', lateMs: 0 });
@@ -50,7 +50,7 @@ describe('a connection', () => {
     expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent', 'disconnected']);
   });
 
-  it('rule 1: that has forgotten us is given up, although it answers what we send', () => {
+  it('rule 1: is given up when the broker has forgotten us, even if it answers what we send', () => {
     const rig = new SchedulerRig().start();
     for (let second = 1; second <= 15; second++) {
       rig.now += SECOND;
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent']);
   });
 
-  it('rule 1: ignores a conversation that is over', () => {
+  it('rule 1: ignores messages of an earlier conversation', () => {
     const rig = new SchedulerRig().start();
     const { socket } = rig;
     rig.lose();
@@ -142,14 +142,14 @@ describe('a job by cron', () => {
     expect(rig.fired()).toEqual(['q:g', 'own:f']);
   });
 
-  it('rule 5: run_count counts its runs too', () => {
+  it('rule 5: run_count limits its runs too', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ cron: '* * * * *', headers: 'run_count:2' });
     rig.pass(HOUR);
     expect(rig.fired()).toHaveLength(2);
   });
 
-  it('rule 5: goes by its time zone, and through a change to summer time', () => {
+  it('rule 5: follows its time zone, including a change to summer time', () => {
     const rig = new SchedulerRig({}, 'Europe/Berlin').start();
     // Half past two does not exist on that day: three o'clock takes its place.
     rig.schedule({ cron: '30 2 * * *', headers: 'nohaste' });
@@ -174,7 +174,7 @@ describe('a job by cron', () => {
     expect(rig.fired()).toHaveLength(1);
   });
 
-  it('rule 5: believes a wall clock that is put back by days', () => {
+  it('rule 5: trusts a wall clock that is put back by days', () => {
     const rig = new SchedulerRig().start();
     rig.wallOffsetMs += 400 * 24 * HOUR;
     rig.schedule({ cron: '0 4 * * *', headers: 'nohaste' });
@@ -199,7 +199,7 @@ describe('SCHEDULE', () => {
     ['a nickname and four fields', { cron: '@daily * * * *' }, 'cron'],
     ['minute 61', { cron: '61 * * * *' }, 'cron'],
     ['30 February', { cron: '0 0 30 2 *' }, 'cron'],
-    ['a body that is no JSON', { interval: '1', body: fromLatin1('{') }, 'body'],
+    ['a body that is not JSON', { interval: '1', body: fromLatin1('{') }, 'body'],
     ['a body without callable', { interval: '1', body: fromLatin1('["run", {"path": "m"}]') }, 'body'],
   ] as const)('rule 5: with %s is refused and counted', (_what, wish, reason) => {
     const rig = new SchedulerRig().start();
@@ -209,7 +209,7 @@ describe('SCHEDULE', () => {
     expect(rig.disk.size).toBe(0);
   });
 
-  it('rule 4: of a known job replaces it, also interval by cron', () => {
+  it('rule 4: replaces a known job, also interval by cron', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1' });
     rig.schedule({ interval: '5', queue: 'other' });
@@ -235,7 +235,7 @@ describe('SCHEDULE', () => {
     ]);
   });
 
-  it('rule 6: gives each run the wishes for the job, and the body as it came', () => {
+  it('rule 6: gives each run the headers of the job, and the body unchanged', () => {
     const rig = new SchedulerRig().start();
     const job = fromLatin1('["run",{"callable":"f",  "path":"m"}]');
     rig.schedule({ interval: '1', headers: 'guarantee,retry-count:2,timeout:9,nohaste,run_count:5,x', body: job });
@@ -262,7 +262,7 @@ describe('SCHEDULE', () => {
 });
 
 describe('UNSCHEDULE', () => {
-  it('rule 4: ends either kind, whatever the queue, also on the disk', () => {
+  it('rule 4: ends either kind, whatever the queue, also on disk', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1' });
     rig.schedule({ cron: '* * * * *', body: body('g') });
@@ -295,7 +295,7 @@ describe('UNSCHEDULE', () => {
 });
 
 describe('the store', () => {
-  it('rule 2: has a job before it counts', () => {
+  it('rule 2: has a job stored before it counts', () => {
     const rig = new SchedulerRig().start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '1' });
@@ -307,7 +307,7 @@ describe('the store', () => {
     expect(rig.fired()).toHaveLength(1);
   });
 
-  it('rule 2: has the next time before a run is sent, so that a crash does not double it', () => {
+  it('rule 2: has the next time stored before a run is sent, so that a crash does not repeat it', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.diskIsFast = false;
@@ -324,7 +324,7 @@ describe('the store', () => {
     expect(rig.fired()).toHaveLength(1);
   });
 
-  it('rule 2: is read after a restart: queue, headers, body, runs that are left', () => {
+  it('rule 2: is read after a restart: queue, headers, body, remaining runs', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', queue: 'own', headers: 'guarantee,run_count:3' });
     rig.fired();
@@ -374,7 +374,7 @@ describe('the store', () => {
     expect(rig.fired()).toHaveLength(1);
   });
 
-  it('a cron expression that is not understood any more stays there, does not run, and can be unscheduled', () => {
+  it('a cron expression that is no longer understood stays there, does not run, and can be unscheduled', () => {
     const rig = new SchedulerRig();
     const record = { queue: 'q', headers: fromLatin1(''), body: body('f'), every: 'never', runsLeft: undefined };
     rig.disk.set('id', { ...record, nextMicros: SUNDAY });
@@ -384,7 +384,7 @@ describe('the store', () => {
     expect(rig.fired()).toEqual([]);
   });
 
-  it('that is full refuses new jobs; the others run on, and are written when there is room', () => {
+  it('that is full refuses new jobs; the others keep running and are written when there is room', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     const before = [...rig.disk.values()][0]!.nextMicros;
@@ -405,7 +405,7 @@ describe('the store', () => {
     expect(rig.engine.stats.storeHealthy).toBe(true);
   });
 
-  it('that is full again and again says so once a minute, and never that all is well when it is not', () => {
+  it('that fills up repeatedly says so once a minute, and never says that all is well when it is not', () => {
     const rig = new SchedulerRig().start();
     const said = () => rig.notes.map(({ code }) => code).filter((code) => code.startsWith('store-'));
     for (let round = 0; round < 3; round++) {
@@ -434,7 +434,7 @@ describe('the store', () => {
 });
 
 describe('while the broker is away', () => {
-  it('rule 8: one run of each job is held, and sent after the next ACK', () => {
+  it('rule 8: one run of each job is held and sent after the next ACK', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.schedule({ interval: '100', headers: 'nohaste', body: body('g') });
@@ -448,7 +448,7 @@ describe('while the broker is away', () => {
     expect(rig.engine.stats.held).toBe(0);
   });
 
-  it('rule 8: a skipped run does not count for run_count', () => {
+  it('rule 8: a skipped run does not count towards run_count', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste,run_count:2' });
     rig.lose();
@@ -459,7 +459,7 @@ describe('while the broker is away', () => {
     expect(rig.engine.stats.finished).toBe(1);
   });
 
-  it('rule 8: a run that did not go out is held, and unscheduled with its job', () => {
+  it('rule 8: a run that was not sent is held, and dropped when its job is unscheduled', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10' });
     rig.schedule({ interval: '10', body: body('g') });
@@ -476,7 +476,7 @@ describe('while the broker is away', () => {
 });
 
 describe('the end', () => {
-  it.each(['drain', 'close'] as const)('rule 8: %s says both farewells and ends', (kind) => {
+  it.each(['drain', 'close'] as const)('rule 8: %s sends both goodbyes and ends', (kind) => {
     const rig = new SchedulerRig().start();
     rig.said.length = 0;
     rig.do({ kind });
@@ -484,14 +484,14 @@ describe('the end', () => {
     expect([rig.ended, rig.engine.deadline]).toEqual([true, Infinity]);
   });
 
-  it('rule 8: DISCONNECT is as drain', () => {
+  it('rule 8: DISCONNECT works like drain', () => {
     const rig = new SchedulerRig().start();
     rig.hear({ kind: 'disconnect', id: 'd' });
     expect(rig.ended).toBe(true);
     expect(rig.notesOf('left')).toMatchObject([{ reason: 'told' }]);
   });
 
-  it('rule 8: drain sends a run that is being written, and takes no more jobs', () => {
+  it('rule 8: drain sends a run that is being written, and accepts no more jobs', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.diskIsFast = false;
@@ -517,7 +517,7 @@ describe('the end', () => {
     expect([rig.ended, rig.notesOf('left').map(({ reason }) => reason)]).toEqual([true, ['drained']]);
   });
 
-  it('rule 8: a disk that hangs does not hold it up', () => {
+  it('rule 8: a disk that hangs does not delay it', () => {
     const rig = new SchedulerRig({ drainMs: 2000 }).start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '10' });
@@ -528,8 +528,8 @@ describe('the end', () => {
   });
 });
 
-it('thousands of jobs that wait cost no step, and no write, beyond those of the few that are due', () => {
-  /** What a minute and 40 seconds cost, at the end of which 20 jobs are due and so many are not. */
+it('thousands of waiting jobs cost no steps and no writes beyond those of the few that are due', () => {
+  /** What a minute and 40 seconds cost, at the end of which 20 jobs are due and this many are not. */
   const costs = (waiting: number) => {
     const rig = new SchedulerRig({ jobsMax: 10_000, jobsMaxBytes: 10_000_000 }).start();
     rig.checks = false;

@@ -3,7 +3,7 @@ import { ScheduledJob, Timetable } from './timetable.js';
 
 const SECOND = 1_000_000;
 const HOUR = 3600 * SECOND;
-/** What the wall clock shows when the monotonic one shows 0. */
+/** What the wall clock shows when the monotonic clock shows 0. */
 const START = 1_700_000_000 * SECOND;
 
 let now: number;
@@ -12,7 +12,7 @@ let wallOffset: number;
 let table: Timetable;
 
 const wall = () => START + wallOffset + now * 1000;
-/** Comes at each full ten seconds; `never` not at all, `last` once more before this second. */
+/** Due at each full ten seconds; with `never` not at all, with `last` once more before this second. */
 const nextCron = (expression: string, after: number): number | undefined => {
   if (expression === 'never') return undefined;
   const next = (Math.floor(after / (10 * SECOND)) + 1) * 10 * SECOND;
@@ -37,7 +37,7 @@ function begun(every: number | string): ScheduledJob {
   return made;
 }
 
-/** The times at which jobs run until this one, each at its deadline. */
+/** The times at which jobs run up to this one, each at its deadline. */
 function runsUntil(end: number): number[] {
   const runs: number[] = [];
   for (let turns = 0; table.deadline <= end; turns++) {
@@ -54,7 +54,7 @@ function runsUntil(end: number): number[] {
 }
 
 describe('intervals', () => {
-  it('begin after their first length, and are written down by the wall clock', () => {
+  it('begin after their first interval, and are written down by the wall clock', () => {
     const made = begun(3);
     expect([made.nextMicros, made.dueAt]).toEqual([START + 3 * SECOND, 3000]);
     expect(runsUntil(10_000)).toEqual([3000, 6000, 9000]);
@@ -70,20 +70,20 @@ describe('intervals', () => {
     expect(table.deadline).toBe(6000);
   });
 
-  it('run once after a long sleep, and then their length later', () => {
+  it('run once after a long sleep, and then one interval later', () => {
     begun(3);
     now = 100_000;
     expect(runsUntil(104_000)).toEqual([100_000, 103_000]);
   });
 
-  it('are due at once when they were overdue, and never later than their length when the clock was put back', () => {
+  it('are due at once when they were overdue, and never later than their interval when the clock was put back', () => {
     const [late, ahead] = [job(3, START - HOUR), job(3, START + HOUR)];
     expect([table.restore(late, false, now), table.restore(ahead, false, now)]).toEqual([true, true]);
     expect([late.dueAt, late.nextMicros]).toEqual([0, START]);
     expect([ahead.dueAt, ahead.nextMicros]).toEqual([3000, START + 3 * SECOND]);
   });
 
-  it('are not disturbed by a wall clock that is set', () => {
+  it('are not affected by setting the wall clock', () => {
     begun(3);
     wallOffset = HOUR;
     expect(runsUntil(7000)).toEqual([3000, 6000]);
@@ -93,12 +93,12 @@ describe('intervals', () => {
 });
 
 describe('cron', () => {
-  it('comes when the wall clock says so', () => {
+  it('is due when the wall clock says so', () => {
     begun('ten');
     expect(runsUntil(35_000)).toEqual([10_000, 20_000, 30_000]);
   });
 
-  it('comes once although the wall clock is slightly behind', () => {
+  it('is due once even if the wall clock is slightly behind', () => {
     const made = begun('ten');
     made.nextMicros = START + 10 * SECOND + 5;
     now = 10_000;
@@ -115,14 +115,14 @@ describe('cron', () => {
     expect(table.first('never')).toBeUndefined();
   });
 
-  it('that is overdue after a restart runs at once with catch-up, and at its next time without', () => {
+  it('that is overdue after a restart runs at once with catch-up, and at its next time without it', () => {
     const [caught, left] = [job('ten', START - HOUR), job('ten', START - HOUR)];
     table.restore(caught, true, now);
     table.restore(left, false, now);
     expect([caught.dueAt, left.dueAt]).toEqual([0, 10_000]);
   });
 
-  it('that is still to come after a restart is computed anew; one that never comes again is not restored', () => {
+  it('that is still to come after a restart is recomputed; one that never comes again is not restored', () => {
     const ahead = job('ten', START + HOUR);
     table.restore(ahead, true, now);
     expect(ahead.dueAt).toBe(10_000);
@@ -140,7 +140,7 @@ describe('cron', () => {
     expect(runsUntil(10_001)).toEqual([10_001]);
   });
 
-  it('follows a wall clock that is put back an hour: times that came do not come again', () => {
+  it('follows a wall clock that is put back an hour: times that have come do not come again', () => {
     begun('ten');
     expect(runsUntil(15_000)).toEqual([10_000]);
     wallOffset = -HOUR;
@@ -155,7 +155,7 @@ describe('cron', () => {
     expect(runsUntil(50_000)).toEqual([30_000, 40_000, 50_000]);
   });
 
-  it('is not moved by a drift of less than half a second, and does not run before its time', () => {
+  it('is not moved by a drift of less than half a second, and does not run early', () => {
     begun('ten');
     wallOffset = -300_000;
     expect(runsUntil(10_299)).toEqual([]);
@@ -170,7 +170,7 @@ describe('cron', () => {
     expect(table.deadline).toBe(Infinity);
   });
 
-  it('is watched against the clock as it was when the watch began', () => {
+  it('is compared with the clock as it was when the watch began', () => {
     wallOffset = 2 * HOUR;
     now = 500;
     const made = begun('ten');
@@ -181,7 +181,7 @@ describe('cron', () => {
     expect(made.dueAt).toBe(12_000);
   });
 
-  it('is armed a little later where the wall clock has just fallen behind', () => {
+  it('is armed a little later when the wall clock has just fallen behind', () => {
     const made = begun('ten');
     now = 10_000;
     wallOffset = -200;
@@ -190,7 +190,7 @@ describe('cron', () => {
   });
 });
 
-it('a timetable that was stopped has nothing due, and watches nothing', () => {
+it('a stopped timetable has nothing due and watches nothing', () => {
   begun(3);
   begun('ten');
   table.stop();

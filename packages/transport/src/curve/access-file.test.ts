@@ -14,7 +14,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** At once, so that nobody reads half of it. */
+/** Atomically, so that nobody reads half of it. */
 async function write(text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);
@@ -31,7 +31,7 @@ it('is read, and again when it changes', async () => {
   file.close();
 });
 
-it('that is no JSON any more, or is refused by who uses it, is told', async () => {
+it('reports a file that is no longer JSON, or that its user refuses', async () => {
   await write('[]');
   let onError: (error: Error) => void = () => undefined;
   const failure = () => new Promise<Error>((resolve) => (onError = resolve));
@@ -50,7 +50,7 @@ it('that is no JSON any more, or is refused by who uses it, is told', async () =
   file.close();
 });
 
-it('is refused at the start when it is not there, or no JSON', async () => {
+it('is refused at the start when it is missing or not JSON', async () => {
   await expect(accessFile(path)).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   await write('{');
   await expect(accessFile(path)).rejects.toThrow('must be JSON');

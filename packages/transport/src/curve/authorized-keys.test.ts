@@ -26,7 +26,7 @@ async function listOf(path: string, options: AuthorizedKeysOptions = { watch: fa
 const admitted = (list: AuthorizedKeys) => [ADA, BOB].map(({ publicKey }) => list.has(publicKey));
 
 describe('a folder', () => {
-  it('rule 53: admits the keys of its certificates, and looks at no other file', async () => {
+  it('rule 53: admits the keys of its certificates, and reads no other files', async () => {
     await writeCertificate(join(folder, 'ada'), ADA);
     await writeFile(join(folder, 'README'), 'no key');
 
@@ -37,7 +37,7 @@ describe('a folder', () => {
     expect(admitted(await listOf(folder))).toEqual([false, false]);
   });
 
-  it('rule 53: is read again when a key comes and when one goes', async () => {
+  it('rule 53: is read again when a key is added and when one is removed', async () => {
     await writeCertificate(join(folder, 'ada'), ADA);
     const change = new Changes();
     const list = await listOf(folder, change.options);
@@ -50,7 +50,7 @@ describe('a folder', () => {
     expect(admitted(list)).toEqual([false, true]);
   });
 
-  it('stays as it was when something in it cannot be read, and tells so', async () => {
+  it('keeps its keys when something in it cannot be read, and reports it', async () => {
     await writeCertificate(join(folder, 'ada'), ADA);
     const change = new Changes();
     const list = await listOf(folder, change.options);
@@ -62,10 +62,10 @@ describe('a folder', () => {
   });
 });
 
-describe('what is followed is the path', () => {
+describe('the path is what is followed', () => {
   const swapped: [how: string, swap: (path: string, next: string, turn: number) => Promise<void>][] = [
     [
-      'a link that is swapped',
+      'a link that is switched',
       async (path, next) => {
         await symlink(next, `${path}.new`);
         await rename(`${path}.new`, path);
@@ -80,7 +80,7 @@ describe('what is followed is the path', () => {
     ],
   ];
 
-  it.each(swapped)('%s: the keys that were there before are gone', async (_how, swap) => {
+  it.each(swapped)('%s: the earlier keys are gone', async (_how, swap) => {
     const path = join(folder, 'keys');
     await mkdir(join(folder, 'first'));
     await writeCertificate(join(folder, 'first', 'ada'), ADA);
@@ -103,7 +103,7 @@ describe('what is followed is the path', () => {
     expect(change.errors.filter((error) => !error.includes('ENOENT'))).toEqual([]);
   });
 
-  it('a certificate that is a link to another file by now is read again', async () => {
+  it('a certificate that has become a link to another file is read again', async () => {
     await mkdir(join(folder, 'keys'));
     await writeCertificate(join(folder, 'ada'), ADA);
     await writeCertificate(join(folder, 'bob'), BOB);
@@ -123,7 +123,7 @@ describe('what is followed is the path', () => {
 describe('a list', () => {
   const line = ({ publicKey }: typeof ADA, rest = '') => `${encodeZ85(publicKey)}${rest}\n`;
 
-  it('rule 53: admits the key of each line, whatever stands behind it', async () => {
+  it('rule 53: admits the key of each line, whatever follows it', async () => {
     const path = join(folder, 'keys');
     await writeFile(path, `# our people\n\n${line(ADA, '  ada')}${line(BOB)}`);
 
@@ -171,11 +171,11 @@ describe('a list', () => {
   });
 });
 
-it('a path that is not there is refused at the start', async () => {
+it('a path that does not exist is refused at the start', async () => {
   await expect(authorizedKeys(join(folder, 'absent'))).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
 });
 
-it('a list that was closed is not read again', async () => {
+it('a closed list is not read again', async () => {
   await mkdir(join(folder, 'clients'));
   const change = new Changes();
   const list = await listOf(join(folder, 'clients'), change.options);
@@ -187,7 +187,7 @@ it('a list that was closed is not read again', async () => {
   expect(list.size).toBe(0);
 });
 
-/** Waits for what the system tells of a folder. */
+/** Waits for what the system reports about a folder. */
 class Changes {
   readonly errors: string[] = [];
   #wake: () => void = () => undefined;

@@ -12,7 +12,7 @@ import {
   writeCertificate,
 } from './index.js';
 
-/** As pyzmq writes them; the pair is that of the manual of zmq_curve. */
+/** As pyzmq writes them; the pair is the one from the manual of zmq_curve. */
 const PUBLIC = 'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID';
 const SECRET = 'D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs';
 const PYZMQ = `#   ****  Generated on 2026-01-02 03:04:05.678901 by pyzmq  ****
@@ -74,7 +74,7 @@ describe('certificates', () => {
     expect(await readFile(path + ending, 'utf8')).toBe('precious');
   });
 
-  it('takes quotes of either kind, and none', async () => {
+  it('accepts quotes of either kind, and none', async () => {
     const text = PYZMQ.replace(`"${PUBLIC}"`, `'${PUBLIC}'`).replace(`"${SECRET}"`, SECRET);
 
     expect(await readCertificate(await file(text))).toMatchObject({ secretKey: decodeCurveKey(SECRET) });
@@ -92,7 +92,7 @@ describe('certificates', () => {
     ['no section curve', PYZMQ.replace('curve\n', 'other\n')],
     ['nothing', ''],
     ['more than a certificate can need', PYZMQ + '#'.repeat(70_000)],
-    ['bytes that are no text', String.fromCharCode(0, 255, 10, 61)],
+    ['bytes that are not text', String.fromCharCode(0, 255, 10, 61)],
   ])('refuses a file with %s', async (_what, text) => {
     await refusal(readCertificate(await file(text)));
   });
@@ -104,14 +104,14 @@ describe('certificates', () => {
     await expect(read).rejects.not.toThrow(SECRET.slice(0, 8));
   });
 
-  it('says when a file has no secret key, and when there is no file', async () => {
+  it('says when a file has no secret key, and when the file is missing', async () => {
     const path = await file(PYZMQ.replace(/^ {4}secret-key.*\n/m, ''));
 
     await expect(readSecretCertificate(path)).rejects.toThrow('no secret-key');
     await expect(readCertificate(join(folder, 'absent'))).rejects.toThrow('ENOENT');
   });
 
-  it('rule 54: takes the key itself for a public key, as an inventory of NORFAB has it, or a file', async () => {
+  it('rule 54: takes the key itself as a public key, as in an inventory of NORFAB, or a file', async () => {
     expect(await readPublicKey(PUBLIC)).toEqual(decodeCurveKey(PUBLIC));
     expect(await readPublicKey(await file(PYZMQ))).toEqual(decodeCurveKey(PUBLIC));
   });

@@ -4,7 +4,7 @@ import { curveKeyPair } from 'zeromq';
 import { decodeCurveKey, encodeZ85, generateCurveKeys, publicKeyOf } from './index.js';
 
 describe('generateCurveKeys', () => {
-  it('makes pairs of 32 bytes, a new one each time', () => {
+  it('makes pairs of 32 bytes, new ones each time', () => {
     const [one, other] = [generateCurveKeys(), generateCurveKeys()];
 
     expect([one.publicKey.length, one.secretKey.length]).toEqual([32, 32]);

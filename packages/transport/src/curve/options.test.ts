@@ -19,12 +19,12 @@ describe('serverCurve and clientCurve', () => {
     });
   });
 
-  it('rule 54: take the text of an inventory for the server key', () => {
+  it('rule 54: accept the text of an inventory as the server key', () => {
     expect(clientCurve({ keys, serverKey: encodeZ85(publicKey) }).curve).toMatchObject({ serverKey: publicKey });
     expect(() => clientCurve({ keys, serverKey: 'x' })).toThrow('40 characters');
   });
 
-  it('make a pair up for a client that has none', () => {
+  it('generate a pair for a client that has none', () => {
     const made = () => clientCurve({ serverKey: publicKey }).curve?.keys.publicKey ?? [];
 
     expect(made()).toHaveLength(32);
@@ -33,7 +33,7 @@ describe('serverCurve and clientCurve', () => {
 });
 
 describe('explainRefusal', () => {
-  it('rule 54: names the likely cause, and the key that is not on the list', () => {
+  it('rule 54: name the likely cause, and the key that is not on the list', () => {
     expect(explainRefusal({ reason: 'key', publicKey }, 'server')).toContain(encodeZ85(publicKey));
     expect(explainRefusal({ reason: 'key', publicKey }, 'client')).toContain('refused our key');
     expect(explainRefusal({ reason: 'handshake', cause: 'server-key' }, 'server')).toContain('another key');

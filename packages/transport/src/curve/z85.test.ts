@@ -24,7 +24,7 @@ describe('Z85', () => {
 
   it.each([
     ['too short', '0123'],
-    ['a character that is none', '0123~'],
+    ['a character outside the alphabet', '0123~'],
     ['a number over 32 bits', '#####'],
   ])('refuses %s', (_what, text) => {
     expect(decodeZ85(text)).toBeUndefined();
@@ -34,7 +34,7 @@ describe('Z85', () => {
     expect(() => encodeZ85(HELLO.subarray(1))).toThrow('7 bytes');
   });
 
-  it('takes 40 characters for a key, and nothing else', () => {
+  it('accepts 40 characters as a key, and nothing else', () => {
     expect(decodeCurveKey('0'.repeat(40))).toHaveLength(32);
     expect(decodeCurveKey('0'.repeat(45))).toBeUndefined();
     expect(decodeCurveKey('')).toBeUndefined();

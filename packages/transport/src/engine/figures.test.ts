@@ -13,23 +13,23 @@ function begun(now: number) {
 
 const MINUTE_MS = 60_000;
 
-it('tells how long something has run, to a microsecond', () => {
+it('reports how long something has run, to a microsecond', () => {
   expect(elapsedMs(begun(1000.25), 1002.5)).toBe(2.25);
 });
 
-it.each([36, 60, 72, 60 * 24 * 400])('tells %i minutes, whenever they began', (minutes) => {
+it.each([36, 60, 72, 60 * 24 * 400])('reports %i minutes, whenever they began', (minutes) => {
   for (const start of [0, 1, 2 ** 20 - 1, 2 ** 31 + 7, 60 * 24 * 365 * MINUTE_MS])
     expect(elapsedMs(begun(start), start + minutes * MINUTE_MS)).toBe(minutes * MINUTE_MS);
 });
 
-it('keeps a moment in whole numbers of 32 bits', () => {
+it('keeps a time in whole numbers of 32 bits', () => {
   for (const now of [0.001, 1e6 - 0.0004, 123_456_789.987, 1e12]) {
     const { sinceSpan, sinceUs } = begun(now);
     expect([sinceSpan | 0, sinceUs | 0]).toEqual([sinceSpan, sinceUs]);
   }
 });
 
-it('counts outcomes, and how long requests waited and were worked on', () => {
+it('counts outcomes, and how long requests waited and took', () => {
   const figures = new ServiceMeter();
   figures.requests = 2;
   const request = begun(10);
@@ -50,7 +50,7 @@ it('shows a routing id as text, or in hex if it cannot be printed', () => {
   expect([nameOf(peer('w-1')), nameOf(peer('\0\xff'))]).toEqual(['w-1', '00ff']);
 });
 
-it('names peers of several sockets apart', () => {
+it('distinguishes peers of several sockets', () => {
   const rows = namedApart({ front: [{ id: 'a' }], back: [{ id: 'a' }, { id: 'b' }] });
   expect(rows.map(({ id }) => id)).toEqual(['a', 'a (back)', 'b']);
 });

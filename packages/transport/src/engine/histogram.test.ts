@@ -33,11 +33,11 @@ it('ends every fourth bucket at a power of two microseconds', () => {
   for (let index = 3; index < 120; index += 4) expect(Math.log2(bucketLimitMs(index) * 1000) % 1).toBeCloseTo(0, 9);
 });
 
-it('counts a negative duration as 0 and one over 36 minutes as that long', () => {
+it('counts a negative duration as 0 and one over 36 minutes as 36 minutes', () => {
   expect([bucketOf(-1), bucketOf(1e12), bucketOf(Infinity)]).toEqual([0, 119, 119]);
 });
 
-it('never lets its sum fall', () => {
+it('never lets its sum decrease', () => {
   const histogram = new Histogram();
   histogram.record(5);
   histogram.record(-3);
@@ -53,7 +53,7 @@ it('is not changed by what is recorded after a snapshot', () => {
   expect(before.buckets.reduce((sum, each) => sum + each)).toBe(1);
 });
 
-it('is the same snapshot again while nothing is recorded', () => {
+it('returns the same snapshot again while nothing is recorded', () => {
   const histogram = new Histogram();
   histogram.record(1);
   const first = histogram.snapshot();
@@ -62,7 +62,7 @@ it('is the same snapshot again while nothing is recorded', () => {
   expect([histogram.snapshot() === first, first.count, histogram.snapshot().count]).toEqual([false, 1, 2]);
 });
 
-it('tells percentiles, and 0 when there is nothing to tell of', () => {
+it('gives percentiles, and 0 when there are no values', () => {
   const histogram = new Histogram();
   expect(percentile(histogram.snapshot(), 0.5)).toBe(0);
   for (let ms = 1; ms <= 100; ms++) histogram.record(ms);

@@ -7,7 +7,7 @@ function output(): StepOutput<string, { notesWithheld: number }> {
   return out;
 }
 
-it('leaves the effects of a step to whoever took them', () => {
+it('leaves the effects of a step to the caller that took them', () => {
   const out = output();
   out.effects.push('first');
   const { effects } = out;

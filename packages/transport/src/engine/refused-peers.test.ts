@@ -9,7 +9,7 @@ it('counts refusals of a peer by reason', () => {
   expect([refused.of('a'), refused.of('b')]).toEqual([{ envelope: 2, 'no-body': 1 }, {}]);
 });
 
-it('remembers 256 peers, those refused most last', () => {
+it('remembers 256 peers, those refused most come last', () => {
   const refused = new RefusedPeers();
   for (let i = 0; i < 1000; i++) refused.add(peer(`once ${i}`), 'envelope');
   for (let i = 0; i < 9; i++) refused.add(peer('nine'), 'envelope');
@@ -40,7 +40,7 @@ it('keeps its counts exact for a peer that it has not forgotten', () => {
   for (let flooder = 0; flooder < 4; flooder++) expect(refused.of(`f${flooder}`)).toEqual({ 'no-header': 1000 });
 });
 
-it('keeps its places in the order of their counts', () => {
+it('keeps its entries in the order of their counts', () => {
   const refused = new RefusedPeers();
   let random = 1;
   for (let i = 0; i < 20_000; i++) {
@@ -48,7 +48,7 @@ it('keeps its places in the order of their counts', () => {
     refused.add(peer(String(Math.floor((random % 1000) ** 2 / 1000))), 'x');
   }
   const counts = [...refused.entries()].map(([{ key }]) => refused.of(key)['x'] ?? 0);
-  // Each count by reason is at most the place's own, so the heaviest are at the end.
+  // Each count by reason is at most the count of the entry, so the heaviest are at the end.
   expect(Math.max(...counts)).toBe(Math.max(...counts.slice(-5)));
 });
 

@@ -13,7 +13,7 @@ describe('toFrames', () => {
     expect(toFrames(body).map((frame) => Buffer.from(frame).toString())).toEqual(expected);
   });
 
-  it('hands bytes on as they are, uncopied', () => {
+  it('passes bytes on as they are, uncopied', () => {
     const bytes = new Uint8Array(3);
     expect(toFrames(bytes)[0]).toBe(bytes);
   });
@@ -33,7 +33,7 @@ describe('toFrames', () => {
 describe('settle', () => {
   const refuse = () => Promise.reject(new Error('nobody listens'));
 
-  it('sends what a generator yields, one after the other, and returns what it returns', async () => {
+  it('sends what a generator yields, one by one, and returns what it returns', async () => {
     const sent: string[] = [];
     const result = settle(
       (async function* () {

@@ -14,7 +14,7 @@ const LIMITS = { frames: 10, bytes: 10_000 };
 const bytes = (...texts: string[]): Uint8Array[] => texts.map((text) => Buffer.from(text, 'latin1'));
 
 describe('a trace frame', () => {
-  it('has the context as lines of ASCII, and stands before the body', () => {
+  it('has the context as lines of ASCII, and precedes the body', () => {
     const frames = toTracedFrames('request', ['a', ''], LIMITS, { traceparent: TRACEPARENT, tracestate: 'a=1,b=2' });
     const text = `\xf5proj-trace/1\ntraceparent:${TRACEPARENT}\ntracestate:a=1,b=2`;
     expect(frames.map((frame) => Buffer.from(frame).toString('latin1'))).toEqual([text, 'a', '']);
@@ -28,7 +28,7 @@ describe('a trace frame', () => {
     ['one that is not ASCII', { name: 'é' }],
     ['one with a line feed', { name: 'a\nb' }],
     ['one that is too long', { name: 'x'.repeat(8192) }],
-  ])('does not stand before the body of a request with %s', (_, carrier) => {
+  ])('does not precede the body of a request with %s', (_, carrier) => {
     expect(toTracedFrames('request', 'a', LIMITS, carrier).map(String)).toEqual(['a']);
   });
 
@@ -42,11 +42,11 @@ describe('a trace frame', () => {
   it.each([
     ['no frame', []],
     ['text', bytes('proj-trace/1\nx')],
-    ['another frame that begins alike', bytes('\xf5proj-trace/2\na:b', 'x')],
+    ['another frame with the same beginning', bytes('\xf5proj-trace/2\na:b', 'x')],
     ['its beginning', bytes('\xf5proj', 'x')],
-    ['nothing behind it', bytes('\xf5proj-trace/1\na:b')],
+    ['nothing after it', bytes('\xf5proj-trace/1\na:b')],
     ['more than 8192 bytes', bytes(`\xf5proj-trace/1\na:${'b'.repeat(8192)}`, 'x')],
-  ])('is not what a body with %s begins with', (_, body) => {
+  ])('is not recognized in a body with %s', (_, body) => {
     expect(withoutTraceFrame(body)).toBe(body);
     expect(carrierInBody(body)).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe('a trace frame', () => {
     );
   });
 
-  it('brings back any context of printable ASCII', () => {
+  it('returns any context of printable ASCII', () => {
     const name = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
     const value = fc.stringMatching(/^[!-~]{0,40}$/);
     fc.assert(
@@ -84,7 +84,7 @@ describe('items of a header', () => {
     expect(encodeTraceItems({ traceparent: 'a,b', b3: 'timeout:9' })).toBe('');
   });
 
-  it('are read among others', () => {
+  it('are found among others', () => {
     const header = Buffer.from(`guarantee, TraceParent:${TRACEPARENT},timeout:9`);
     expect(carrierInItems(header)).toEqual({ traceparent: TRACEPARENT, timeout: '9' });
     expect(carrierInItems(Buffer.alloc(0))).toBeUndefined();

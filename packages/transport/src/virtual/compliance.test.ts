@@ -2,7 +2,7 @@ import { describe, it } from 'vitest';
 import { portCompliance, pubSubCompliance } from '../compliance/index.js';
 import { AutoClock, VirtualNetwork } from './index.js';
 
-describe('the port in memory', () => {
+describe('the in-memory port', () => {
   const network = new VirtualNetwork({ clock: new AutoClock() });
   const subject = {
     transport: () => network.transport(),

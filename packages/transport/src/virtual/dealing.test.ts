@@ -1,4 +1,6 @@
-/** Dealers that bind and routers that connect: what the compliance cases cannot see, the exact times and the faults. */
+/**
+ * Dealers that bind and routers that connect: what the compliance cases cannot see, which are exact times and faults.
+ */
 import { describe, expect, it } from 'vitest';
 import type { PortOptions } from '../port.js';
 import { VirtualNetwork } from './network.js';
@@ -52,7 +54,7 @@ describe('a bound dealer', () => {
     expect([server.lines, process.openPorts, process.armedTimers]).toEqual([[], 0, 0]);
   });
 
-  it('deals to those who have room, in turn, and to one that was full when it has room again', async () => {
+  it('deals in turn to those that have room, and again to one that was full when it has room', async () => {
     const network = new VirtualNetwork();
     const server = await boundDealer(network.transport('server'), { highWaterMark: 1, peerQueueMax: 0 });
     const [slow, quick] = [network.transport('slow'), network.transport('quick')];
@@ -61,7 +63,7 @@ describe('a bound dealer', () => {
     const other = connectedRouter(quick, { highWaterMark: 1 });
     await advance(network.clock, 100);
     network.pause(slow);
-    // The slow one has room for two: the server's mark and its own.
+    // The slow one has room for two: the mark of the server and its own.
     for (const text of ['1', '2', '3', '4', '5', '6']) {
       say(server, text);
       await advance(network.clock, 10);
@@ -78,7 +80,7 @@ describe('a bound dealer', () => {
     expect(server.lines).toEqual(Array.from({ length: 8 }, () => 'sent'));
   });
 
-  it('is not told of a router that dies, and deals to it no more once that is known', async () => {
+  it('is not notified when a router dies, and deals nothing more to it once that is known', async () => {
     const network = new VirtualNetwork();
     const server = await boundDealer(network.transport('server'), { peerQueueMax: 0 });
     const doomed = network.transport('doomed');
@@ -145,7 +147,7 @@ describe('a router that connects', () => {
     expect([process.openPorts, process.armedTimers]).toEqual([0, 0]);
   });
 
-  it('does not hear a second dealer that announces the name of the first', async () => {
+  it('ignores a second dealer that announces the name of the first', async () => {
     const network = new VirtualNetwork();
     const routingId = Uint8Array.of(0x71);
     const servers = await Promise.all(

@@ -12,7 +12,7 @@ describe('endpoints', () => {
     }
   });
 
-  it('get a port of their own for a wildcard', async () => {
+  it('get their own port for a wildcard', async () => {
     const transport = new VirtualNetwork().transport();
     const [a, b] = [await transport.router().bind('tcp://h:*'), await transport.router().bind('tcp://h:0')];
     expect(a).toMatch(/^tcp:\/\/h:\d+$/);
@@ -71,7 +71,7 @@ describe('a connection', () => {
     expect(server.lines).toEqual(['x']);
   });
 
-  it('is made again and again until the endpoint is bound, and delivers what was sent before', async () => {
+  it('is retried until the endpoint is bound, and delivers what was sent before', async () => {
     const network = new VirtualNetwork();
     const client = dealer(network.transport());
     say(client, 'early');
@@ -82,7 +82,7 @@ describe('a connection', () => {
     expect(server.lines).toEqual(['early']);
   });
 
-  it('names its dealer by zero and four bytes, anew each time', async () => {
+  it('names its dealer by zero and four bytes, new each time', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport('server'));
     const client = dealer(network.transport('client'));
@@ -124,7 +124,7 @@ describe('a connection', () => {
 });
 
 describe('send', () => {
-  it('reports a peer that is not there at once', async () => {
+  it('reports at once a peer that is not there', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport());
     server.port.send({ key: 'x', id: Uint8Array.of(0x78) }, frames('hello'));
@@ -168,7 +168,7 @@ describe('send', () => {
     expect(server.port.pending).toBe(0);
   });
 
-  it('of a dealer fills its mark, then its waiting list, then reports', () => {
+  it('of a dealer fills its high-water mark, then its waiting list, then reports', () => {
     const network = new VirtualNetwork();
     const client = dealer(network.transport(), { highWaterMark: 2, peerQueueMax: 1 });
     say(client, '1', '2');
@@ -179,7 +179,7 @@ describe('send', () => {
     expect(client.lines).toEqual(['congested: 3', 'congested: 4']);
   });
 
-  it('refuses what is not a message', async () => {
+  it('refuses invalid messages', async () => {
     const network = new VirtualNetwork();
     const client = dealer(network.transport());
     expect(() => {
@@ -192,7 +192,7 @@ describe('limits', () => {
   it.each([
     ['too-many-frames', frames('1', '2', '3', '4')],
     ['too-large', frames('1234567', '1234567')],
-  ])('reject a message that is %s and go on', async (reason, message) => {
+  ])('reject a message that is %s and continue', async (reason, message) => {
     const network = new VirtualNetwork();
     const server = await router(network.transport(), { maxMessageFrames: 3, maxMessageBytes: 10 });
     const client = dealer(network.transport());
@@ -202,7 +202,7 @@ describe('limits', () => {
     expect(server.lines).toEqual([`rejected: ${reason}`, 'next']);
   });
 
-  it('cut the connection of a peer that sends a frame over the limit', async () => {
+  it('close the connection of a peer that sends a frame over the limit', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport(), { maxMessageBytes: 10 });
     const client = dealer(network.transport());
@@ -240,7 +240,7 @@ describe('close', () => {
     expect([process.openPorts, process.armedTimers]).toEqual([0, 0]);
   });
 
-  it('with a linger of 0 gives the peer nothing that has not left', async () => {
+  it('with a linger of 0 delivers nothing that has not left yet', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport());
     const client = dealer(network.transport());
@@ -250,7 +250,7 @@ describe('close', () => {
     expect(server.lines).toEqual([]);
   });
 
-  it('of a router is told to its dealers, which find its successor', async () => {
+  it('of a router is noticed by its dealers, which find its successor', async () => {
     const network = new VirtualNetwork();
     const first = await router(network.transport());
     const client = dealer(network.transport());
@@ -266,7 +266,7 @@ describe('close', () => {
     expect([first.lines, second.lines]).toEqual([['1'], ['2']]);
   });
 
-  it('calls the listener no more, even for a message that arrives in the same instant', async () => {
+  it('calls the listener no more, even for a message that arrives at the same instant', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport());
     const client = dealer(network.transport());

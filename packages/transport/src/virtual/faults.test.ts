@@ -7,7 +7,7 @@ import { answer, dealer, router, say } from './test/pair.js';
 
 const NUMBERS = Array.from({ length: 20 }, (_, i) => String(i));
 
-/** A connected pair in two processes, the router having heard 'hi'. */
+/** A connected pair in two processes, the router having received 'hi'. */
 async function pair(options: VirtualNetworkOptions = {}) {
   const network = new VirtualNetwork(options);
   const [near, far] = [network.transport('server'), network.transport('client')];
@@ -20,7 +20,7 @@ async function pair(options: VirtualNetworkOptions = {}) {
 }
 
 describe('crash', () => {
-  it('is told to the router, after a prefix of what was under way', async () => {
+  it('is reported to the router, after a prefix of what was in flight', async () => {
     const kept = new Set<number>();
     for (let seed = 0; seed < 50; seed++) {
       const { network, far, server, client } = await pair({ seed });
@@ -35,7 +35,7 @@ describe('crash', () => {
     expect(kept.size).toBeGreaterThan(10);
   });
 
-  it('is not told where disconnect notices are off: the next send finds out', async () => {
+  it('is not reported where disconnect notices are off: the next send finds out', async () => {
     const { network, far, server } = await pair({ disconnectNotices: false });
     network.crash(far);
     await advance(network.clock, 1000);
@@ -44,7 +44,7 @@ describe('crash', () => {
     expect(server.lines).toEqual(['unreachable: anybody?']);
   });
 
-  it('of a router is not told to dealers either then: they only reconnect', async () => {
+  it('of a router is not reported to dealers either then: they only reconnect', async () => {
     const { network, near, client } = await pair({ disconnectNotices: false });
     network.crash(near);
     const successor = await router(network.transport('server'));
@@ -63,7 +63,7 @@ describe('crash', () => {
     expect(server.lines).toEqual(['gone']);
   });
 
-  it('of a router takes all routes with it; its dealers reconnect to the next one and are strangers there', async () => {
+  it('of a router removes all routes; its dealers reconnect to the next one, which does not know them', async () => {
     const { network, near, server, client } = await pair();
     network.crash(near);
     const successor = await router(network.transport('server'));
@@ -76,7 +76,7 @@ describe('crash', () => {
     expect(successor.peers[0]!.key).not.toBe(server.peers[0]!.key);
   });
 
-  it('leaves no timer and no socket, and whatever the dead process still does has no effect', async () => {
+  it('leaves no timers and no sockets, and whatever the dead process still does has no effect', async () => {
     const { network, far, server, client } = await pair();
     let fired = false;
     far.clock.at(network.clock.now() + 10, () => {
@@ -94,7 +94,7 @@ describe('crash', () => {
 });
 
 describe('pause', () => {
-  it('holds messages and timers; both come late, once, and in order', async () => {
+  it('delays messages and timers; both come late, once, and in order', async () => {
     const orders = new Set<string>();
     for (let seed = 0; seed < 20; seed++) {
       const { network, far, server, client } = await pair({ seed });
@@ -149,7 +149,7 @@ describe('pause', () => {
     expect(server.peers[1]!.key).not.toBe(server.peers[0]!.key);
   });
 
-  it('of the router lets nobody in until it goes on', async () => {
+  it('of the router admits nobody until it resumes', async () => {
     const { network, near, server } = await pair();
     network.pause(near);
     say(dealer(network.transport()), 'hello');
@@ -160,7 +160,7 @@ describe('pause', () => {
     expect(server.lines).toEqual(['hello']);
   });
 
-  it('does nothing twice, and nothing to the dead', async () => {
+  it('does nothing twice, and nothing to dead processes', async () => {
     const { network, far } = await pair();
     network.resume(far);
     network.crash(far);
@@ -170,7 +170,7 @@ describe('pause', () => {
 });
 
 describe('partition', () => {
-  it('holds messages, which arrive in order when it heals in time', async () => {
+  it('delays messages, which arrive in order when it heals in time', async () => {
     const { network, server, client } = await pair();
     network.partition('client', 'server');
     say(client, ...NUMBERS);
@@ -182,7 +182,7 @@ describe('partition', () => {
     expect([server.lines, client.lines]).toEqual([NUMBERS, NUMBERS]);
   });
 
-  it('ends the connection on both sides when it lasts; what was under way is lost, what was not yet sent is not', async () => {
+  it('ends the connection on both sides when it lasts; what was in flight is lost, what was not yet sent is not', async () => {
     const { network, server, client } = await pair();
     network.partition('client', 'server');
     say(client, 'lost?');
@@ -195,7 +195,7 @@ describe('partition', () => {
     expect(server.lines.at(-1)).toBe('kept');
   });
 
-  it('belongs to the names: a restarted process is as cut off as the old one was', async () => {
+  it('applies to names: a restarted process is as cut off as the old one was', async () => {
     const { network, far, server } = await pair();
     network.partition('client', 'server');
     network.crash(far);
@@ -245,7 +245,7 @@ describe('a routing id in use', () => {
     expect(server.lines).toEqual(['first', 'gone']);
   });
 
-  it('passes to the second connection with handover, and only the old dealer is told', async () => {
+  it('passes to the second connection with handover, and only the old dealer is notified', async () => {
     const network = new VirtualNetwork();
     const server = await router(network.transport(), { handover: true });
     const old = network.transport('old');
@@ -276,7 +276,7 @@ describe('a routing id in use', () => {
 });
 
 describe('late wake-ups', () => {
-  it('fire timers after their deadline, by no more than asked for', async () => {
+  it('fire timers after their deadline, by no more than requested', async () => {
     const { network, far } = await pair();
     network.delayTimers(far, 50);
     const late: number[] = [];
@@ -309,7 +309,7 @@ describe('a seed', () => {
     return events;
   }
 
-  it('gives the same run every time, and another gives another', async () => {
+  it('gives the same run every time, and another seed gives another', async () => {
     const first = await run(1);
     expect(first.length).toBeGreaterThan(100);
     expect(await run(1)).toEqual(first);

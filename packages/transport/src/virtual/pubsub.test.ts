@@ -27,7 +27,7 @@ function subscriber(transport: VirtualTransport, prefixes: readonly string[], op
 }
 
 describe('publishers and subscribers on a virtual network', () => {
-  it('know of a subscription one trip over the link after the connection stands', async () => {
+  it('learn of a subscription one trip over the link after the connection is up', async () => {
     const network = new VirtualNetwork({ timing: { latencyMs: 10 } });
     const { heard } = subscriber(network.transport('sub'), ['a']);
     const port = await publisher(network.transport('pub'));
@@ -40,7 +40,7 @@ describe('publishers and subscribers on a virtual network', () => {
     expect(heard).toEqual(['a|in time']);
   });
 
-  it('find each other again when the publisher was killed, and all subscriptions come along', async () => {
+  it('find each other again when the publisher was killed, and all subscriptions are renewed', async () => {
     const network = new VirtualNetwork();
     const first = network.transport('pub');
     const { heard, port } = subscriber(network.transport('sub'), ['a']);
@@ -58,7 +58,7 @@ describe('publishers and subscribers on a virtual network', () => {
     expect(heard).toEqual(['a|1', 'b|2']);
   });
 
-  it('lose what does not fit, record it, and do so alike in each run', async () => {
+  it('lose what does not fit, record it, and do so identically in each run', async () => {
     const runs = await Promise.all([1, 2].map(() => congested()));
 
     expect(runs[0]).toEqual(runs[1]);

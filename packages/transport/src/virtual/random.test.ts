@@ -26,7 +26,7 @@ describe('SeededRandom', () => {
     expect([...seen].sort()).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('forks by label alone: what was drawn before does not matter', () => {
+  it('forks by label alone: earlier draws do not matter', () => {
     const used = new SeededRandom(5);
     draw(used);
     expect(draw(used.fork('link'))).toEqual(draw(new SeededRandom(5).fork('link')));
@@ -39,7 +39,7 @@ describe('SeededRandom', () => {
       expect(random.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('refuses to pick from nothing', () => {
+  it('refuses to pick from an empty list', () => {
     expect(() => new SeededRandom(1).pick([])).toThrow(RangeError);
   });
 });

@@ -14,7 +14,7 @@ const at = (clock: ManualClock, deadline: number) =>
   });
 
 describe('advance', () => {
-  it('lets promises run between events, so that what they arm falls due on the way', async () => {
+  it('lets promises run between events, so that the timers they set fall due on the way', async () => {
     const clock = new ManualClock();
     const times: number[] = [];
     const loop = async () => {
@@ -28,7 +28,7 @@ describe('advance', () => {
 });
 
 describe('a loop of timers that are due at once', () => {
-  it('is found instead of running for ever', async () => {
+  it('is found instead of running forever', async () => {
     const clock = new ManualClock();
     const again = () => void clock.at(clock.now(), again);
     again();
@@ -57,7 +57,7 @@ describe('settle', () => {
     await expect(settle(new ManualClock(), new Promise(() => undefined))).rejects.toThrow('no timer is armed');
   });
 
-  it('throws when too much time goes by', async () => {
+  it('throws when too much time passes', async () => {
     const clock = new ManualClock();
     const tick = () => void clock.at(clock.now() + 1000, tick);
     tick();
@@ -110,7 +110,7 @@ describe('probe', () => {
 });
 
 describe('transport', () => {
-  it('has entropy of its own per process and incarnation, repeatable from the seed', () => {
+  it('has its own entropy per process and incarnation, repeatable from the seed', () => {
     const draw = () => {
       const network = new VirtualNetwork({ seed: 3 });
       return [network.transport('a'), network.transport('b'), network.transport('a')].map(({ entropy }) => [
@@ -122,7 +122,7 @@ describe('transport', () => {
     expect(new Set(draw().map(String)).size).toBe(3);
   });
 
-  it('has a wall clock that goes with the virtual one', () => {
+  it('has a wall clock that moves with the virtual one', () => {
     const network = new VirtualNetwork();
     const { entropy } = network.transport();
     const start = entropy.wallMicros();

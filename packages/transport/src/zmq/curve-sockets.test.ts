@@ -18,7 +18,7 @@ import { ZmqTransport } from './transport.js';
 import { ZapHandler } from './zap-handler.js';
 
 const [SERVER, CLIENT, STRANGER] = [generateCurveKeys(), generateCurveKeys(), generateCurveKeys()];
-/** Bad handshakes that come in a row, so many at a time. */
+/** Bad handshakes in a row, this many at a time. */
 const FLOOD = 10_000;
 const AT_A_TIME = 50;
 
@@ -55,7 +55,7 @@ async function connect(endpoint: string, keys = CLIENT, serverKey = SERVER.publi
   return station;
 }
 
-/** A plain socket with these keys, or without any. */
+/** A plain socket with these keys, or without keys. */
 function plainDealer(endpoint: string, keys?: CurveKeys, serverKey = SERVER.publicKey): zmq.Dealer {
   const curve =
     keys === undefined
@@ -84,7 +84,7 @@ describe('a server', () => {
     expect(String(await dealer.receive())).toBe('reply');
   });
 
-  it('rule 53: refuses a key that is not on the list, and names it and where it came from', async () => {
+  it('rule 53: refuses a key that is not on the list, and reports it and its address', async () => {
     const router = await serve(() => false);
     await plainDealer(router.endpoint, STRANGER).send('hello');
     await router.until(() => router.refused.length > 0);
@@ -93,7 +93,7 @@ describe('a server', () => {
     expect(router.messages).toEqual([]);
   });
 
-  it('rule 54: tells a client with a wrong server key from a peer without CURVE', async () => {
+  it('rule 54: distinguishes a client with a wrong server key from a peer without CURVE', async () => {
     const router = await serve();
     await plainDealer(router.endpoint, CLIENT, STRANGER.publicKey).send('hello');
     await router.until(() => router.refused.length > 0);
@@ -107,7 +107,7 @@ describe('a server', () => {
     expect(router.messages).toEqual([]);
   });
 
-  it('rule 53: lets a new key in as soon as the list has it', async () => {
+  it('rule 53: admits a new key as soon as the list has it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clients-'));
     closing.push(() => rm(folder, { recursive: true }));
     const list = await authorizedKeys(folder, { watch: false });
@@ -125,7 +125,7 @@ describe('a server', () => {
     expect(router.texts).toContain('now');
   });
 
-  it('lets nobody in when authorize throws', async () => {
+  it('admits nobody when authorize throws', async () => {
     const router = await serve(() => {
       throw new Error('the list is gone');
     });
@@ -135,7 +135,7 @@ describe('a server', () => {
     expect(router.messages).toEqual([]);
   });
 
-  it('C1: lets nobody in while no handler answers', async () => {
+  it('C1: admits nobody while no handler answers', async () => {
     const context = new zmq.Context({ blocky: false });
     const handler = new ZapHandler(() => new zmq.Router({ context }), systemClock);
     const socket = new zmq.Router({ context, linger: 0 });
@@ -160,7 +160,7 @@ describe('a server', () => {
     expect(events).toEqual([]);
   });
 
-  it('rule 54: survives ten thousand bad handshakes, counts each, and serves on', async () => {
+  it('rule 54: survives ten thousand bad handshakes, counts each, and keeps serving', async () => {
     const router = await serve();
     const port = Number(router.endpoint.split(':').pop());
     for (let done = 0; done < FLOOD; done += AT_A_TIME)
@@ -202,7 +202,7 @@ describe('a client', () => {
     expect(dealer.refused).toContainEqual({ reason: 'key', publicKey: CLIENT.publicKey, address: router.endpoint });
   });
 
-  it('rule 54: is told that a server of another key has hung up', async () => {
+  it('rule 54: is told that a server with another key has hung up', async () => {
     const router = await serve();
     const dealer = await connect(router.endpoint, CLIENT, STRANGER.publicKey);
     await dealer.until(() => dealer.refused.length > 0);
@@ -223,7 +223,7 @@ describe('a client', () => {
   });
 });
 
-it('publishers let subscribers in by their keys', async () => {
+it('publishers admit subscribers by their keys', async () => {
   const transport = await openTransport();
   const refused: unknown[] = [];
   let wake: () => void = () => undefined;
@@ -271,7 +271,7 @@ function isSame(key: Uint8Array, { publicKey }: CurveKeys): boolean {
   return Buffer.compare(key, publicKey) === 0;
 }
 
-/** Says what a peer of the mechanism NULL says first, and waits until the server hangs up. */
+/** Says what a peer with the mechanism NULL says first, and waits until the server hangs up. */
 async function greetWithoutCurve(port: number): Promise<void> {
   const socket = createConnection(port, '127.0.0.1');
   socket.on('error', () => undefined);

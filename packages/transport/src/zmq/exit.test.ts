@@ -1,4 +1,4 @@
-/** Whether a process ends: only a process of its own can show it. */
+/** Whether a process exits: only a separate process can show it. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -39,7 +39,7 @@ async function ends(name: string, body: string): Promise<string> {
 }
 
 describe('a plain script', () => {
-  it('L2: ends by itself after it has opened, used and closed sockets', async () => {
+  it('L2: exits by itself after it has opened, used and closed sockets', async () => {
     const output = await ends(
       'use.mjs',
       `const router = transport.router();
@@ -58,7 +58,7 @@ describe('a plain script', () => {
     expect(output).toBe('closed\n');
   });
 
-  it('C2: ends by itself after its sockets with CURVE are closed, the handler of handshakes included', async () => {
+  it('C2: exits by itself after its sockets with CURVE are closed, including the handler of handshakes', async () => {
     const output = await ends(
       'curve.mjs',
       `const pair = () => {
@@ -81,7 +81,7 @@ describe('a plain script', () => {
     expect(output).toBe('closed\n');
   });
 
-  it('L1: ends within the linger although a message could not be delivered', async () => {
+  it('L1: exits within the linger although a message could not be delivered', async () => {
     const output = await ends(
       'linger.mjs',
       `const dealer = transport.dealer({ lingerMs: 100 });
@@ -95,7 +95,7 @@ describe('a plain script', () => {
     expect(output).toBe('closed\n');
   });
 
-  it('has sent what it was given when close resolves, though it ends at once', async () => {
+  it('has sent what it was given when close resolves, even if it exits at once', async () => {
     const router = new Router({ linger: 0 });
     await router.bind('tcp://127.0.0.1:*');
     // More than the kernel has room for.
@@ -113,7 +113,7 @@ describe('a plain script', () => {
     router.close();
   });
 
-  it('ends when sockets were opened and closed without use', async () => {
+  it('exits when sockets were opened and closed without use', async () => {
     const output = await ends(
       'idle.mjs',
       `const router = transport.router();
@@ -125,7 +125,7 @@ describe('a plain script', () => {
     expect(output).toMatch(/^(bound|CLOSED)\n$/);
   });
 
-  it('ends when nothing was opened at all', async () => {
+  it('exits when nothing was opened at all', async () => {
     expect(await ends('none.mjs', `console.log('loaded');`)).toBe('loaded\n');
   });
 });

@@ -19,7 +19,7 @@ function say(port: ZmqPort, to: typeof A, text: string): void {
 }
 
 describe('sending', () => {
-  it('S1: never has two sends to one peer under way', async () => {
+  it('S1: never has two sends to one peer in flight', async () => {
     const { socket, port, journal } = fakePort();
     for (let index = 0; index < 3; index++) say(port, A, index.toString());
     say(port, B, '3');
@@ -54,7 +54,7 @@ describe('sending', () => {
     expect(socket.sent.map((frames) => textOf(frames))).toEqual(['a,1', 'b,2']);
   });
 
-  it('S6: takes EAGAIN for that peer alone as congested and tries it again later', async () => {
+  it('S6: takes EAGAIN as congestion of that peer alone and tries it again later', async () => {
     const { socket, port, journal, clock } = fakePort();
     say(port, A, '1');
     say(port, B, '2');
@@ -79,7 +79,7 @@ describe('sending', () => {
     expect(socket.sent.map((frames) => textOf(frames))).toEqual(['a,1', 'a,1']);
   });
 
-  it('S7: hands the very frames on, behind the routing id', () => {
+  it('S7: passes on the very frames, after the routing id', () => {
     const { socket, port } = fakePort();
     const frames = [Buffer.from('x'), Buffer.alloc(1_000)];
     port.send(A, frames);
@@ -105,7 +105,7 @@ describe('sending', () => {
 });
 
 describe('receiving', () => {
-  it('R1: never has two receives under way', async () => {
+  it('R1: never has two receives in flight', async () => {
     const { socket, journal } = fakePort();
     await socket.deliver('a', '1');
     await socket.deliver('a', '2');
@@ -114,7 +114,7 @@ describe('receiving', () => {
     expect(socket.receives).toBe(3);
   });
 
-  it('R2: takes EAGAIN of a closed socket for the end, and of an open one for a failure', async () => {
+  it('R2: takes EAGAIN of a closed socket as the end, and of an open one as a failure', async () => {
     const closed = fakePort();
     await closed.port.close();
     const broken = fakePort();
@@ -124,7 +124,7 @@ describe('receiving', () => {
     expect([closed.journal.lines, broken.journal.lines]).toEqual([[], ['broken EAGAIN']]);
   });
 
-  it('R3: ends in silence when it is closed from inside a call, message in flight or not', async () => {
+  it('R3: ends silently when it is closed from inside a call, with or without a message in flight', async () => {
     const { socket, journal, port, clock } = fakePort();
     journal.onEach = (from) => {
       port.send(from, [Buffer.from('answer')]);
@@ -152,7 +152,7 @@ describe('receiving', () => {
     expect(journal.lines).toEqual([]);
   });
 
-  it('R4: lets the event loop turn after 64 messages', async () => {
+  it('R4: yields to the event loop after 64 messages', async () => {
     const { socket, journal } = fakePort();
     socket.endless = () => [Buffer.from('a'), Buffer.from('x')];
     const counts: number[] = [];
@@ -169,7 +169,7 @@ describe('receiving', () => {
     expect((counts[1] ?? 0) - (counts[0] ?? 0)).toBeLessThanOrEqual(64);
   });
 
-  it('R4: lets it turn after 2 ms of work, however few the messages', async () => {
+  it('R4: yields after 2 ms of work, however few the messages', async () => {
     const { socket, journal, clock } = fakePort();
     journal.onEach = () => {
       clock.advance(1);
@@ -199,7 +199,7 @@ describe('receiving', () => {
     ]);
   });
 
-  it('P1: keys peers by bytes, so that ids which are no text stay apart', async () => {
+  it('P1: keys peers by bytes, so that ids that are not text stay distinct', async () => {
     const { socket, journal } = fakePort();
     await socket.deliver(Buffer.from([0xff]), '1');
     await socket.deliver(Buffer.from([0xfe]), '2');
@@ -210,7 +210,7 @@ describe('receiving', () => {
 });
 
 describe('notices of lost connections', () => {
-  it('P5: takes exactly the private notice for the end of a connection', async () => {
+  it('P5: takes exactly the private notice as the end of a connection', async () => {
     const { socket, journal } = fakePort();
     await socket.deliver('a', NOTICE);
 
@@ -219,11 +219,11 @@ describe('notices of lost connections', () => {
 
   it.each([
     ['in two frames', [NOTICE, '']],
-    ['behind another frame', ['', NOTICE]],
+    ['after another frame', ['', NOTICE]],
     ['cut short', [NOTICE.subarray(1)]],
-    ['with one byte more', [Buffer.concat([NOTICE, Buffer.from('x')])]],
+    ['with an extra byte', [Buffer.concat([NOTICE, Buffer.from('x')])]],
     ['with one bit changed', [Buffer.from('0123456789abcdeg')]],
-  ])('P5: takes the notice %s for an ordinary message', async (_, frames) => {
+  ])('P5: takes the notice %s as an ordinary message', async (_, frames) => {
     const { socket, journal } = fakePort();
     await socket.deliver('a', ...frames);
 
@@ -296,7 +296,7 @@ describe('closing', () => {
     expect(journal.lines).toEqual([]);
   });
 
-  it('discards what is pending when it is told not to linger', async () => {
+  it('discards what is pending when told not to linger', async () => {
     const { socket, port, clock } = fakePort({ lingerMs: 1000 });
     say(port, A, '1');
     say(port, A, '2');
@@ -309,8 +309,8 @@ describe('closing', () => {
   it.each([
     ['a TCP port', () => ({ host: '127.0.0.1', port: 0 })],
     ['a path', () => ({ path: join(tmpdir(), `port-test-${process.pid}`) })],
-  ])('waits until libzmq has let go of %s', async (_, address) => {
-    // Stands for libzmq's listener, which ends in its own time.
+  ])('waits until libzmq has released %s', async (_, address) => {
+    // Stands in for the listener of libzmq, which ends in its own time.
     const listener = createServer().listen(address());
     await once(listener, 'listening');
     const socket = new FakeSocket();
@@ -329,7 +329,7 @@ describe('closing', () => {
     await closing;
   });
 
-  it('does not wait for ever for an endpoint that somebody else has taken', async () => {
+  it('does not wait forever for an endpoint that somebody else has taken', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const socket = new FakeSocket();
@@ -342,7 +342,7 @@ describe('closing', () => {
     listener.on('connection', () => checks++);
     const closed = vi.fn();
     void port.close().then(closed);
-    // The last one may be let in by the listener after it was answered.
+    // The last one may be accepted by the listener after it was answered.
     while (closed.mock.calls.length === 0 || checks < 100) {
       await turn();
       clock.advance(10);
@@ -361,7 +361,7 @@ describe('closing', () => {
   });
 });
 
-it('takes a send before the start for a mistake in the caller', () => {
+it('treats a send before the start as a mistake of the caller', () => {
   const { socket } = fakePort();
   const open = { socket: socket as unknown as ZmqSocket, goneNotice: undefined };
   const port = new ZmqPort(open, true, resolvePortOptions(), new ManualClock());
@@ -373,7 +373,7 @@ it('takes a send before the start for a mistake in the caller', () => {
 });
 
 describe('a budget of memory', () => {
-  it('is told what waits here and what comes, and when it is full nothing is read', async () => {
+  it('includes what waits here and what arrives, and while it is full nothing is read', async () => {
     const memory = new MemoryBudget(1000, new ManualClock());
     let other = 0;
     memory.add({

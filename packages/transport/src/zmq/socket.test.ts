@@ -67,26 +67,26 @@ describe.each(kinds)('a %s', (kind, make) => {
       { connectionHeartbeatMs: 2 ** 31 - 1, connectionTimeoutMs: 2 ** 31 - 1 },
       { idle: 32_767, interval: 32_767 },
     ],
-  ])('keeps to what the kernel takes for times %s', (_case, times, { idle, interval }) => {
+  ])('stays within what the kernel accepts for times %s', (_case, times, { idle, interval }) => {
     const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), resolvePortOptions(times)));
 
     expect(socket).toMatchObject({ tcpKeepaliveIdle: idle, tcpKeepaliveInterval: interval });
   });
 
-  it('looks after no connection where that is switched off', () => {
+  it('probes no connections where that is switched off', () => {
     const off = resolvePortOptions({ connectionHeartbeatMs: 0 });
     const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), off));
 
     expect(socket).toMatchObject({ heartbeatInterval: 0, tcpKeepalive: 0 });
   });
 
-  it('S4: waits for room as long as it is told, if it is a dealer: one that routes would hold up all others', () => {
+  it('S4: waits for room as long as configured if it is a dealer: a router would hold up all others', () => {
     const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
 
     expect(socket.sendTimeout).toBe(kind === 'dealer' ? 40 : 0);
   });
 
-  it('L6: sets nothing too late, which libzmq would only warn of', async () => {
+  it('L6: sets nothing too late, which libzmq would only warn about', async () => {
     process.on('warning', note);
     const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
     await socket.bind('tcp://127.0.0.1:*');
@@ -106,7 +106,7 @@ describe.each(kinds)('a %s', (kind, make) => {
     expect(second.socket.context).toBe(context);
   });
 
-  it('has a notice of its own, which nobody can guess', () => {
+  it('has a notice of its own that nobody can guess', () => {
     const context = new zmq.Context({ blocky: false });
     const notices = [1, 2].map(() => keep(make(zmq, context, options)).goneNotice);
 

@@ -1,4 +1,4 @@
-/** What libzmq really does to us: the other side is a plain zeromq.js socket, or a process that gets killed. */
+/** What libzmq really does: the other side is a plain zeromq.js socket, or a process that gets killed. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { ROUTER_PEER } from '../port.js';
 import type { Peer, PortOptions, SocketPort, UndeliverableReason } from '../port.js';
 import { zmqTransport } from './index.js';
 
-/** With this many messages of this size the kernel's buffers are full while libzmq still has some to send. */
+/** With this many messages of this size, the buffers of the kernel are full while libzmq still has some to send. */
 const BODY = Buffer.alloc(400_000);
 const FLOOD = 60;
 const told = it.runIf(capability.draft === true);
@@ -43,7 +43,7 @@ async function startDealer(router: PortPeer, options: { routingId?: string; rece
   return { dealer, peer: router.messages[before]!.peer };
 }
 
-/** Sends to a peer that is gone until libzmq has let go of its connection; why it then refuses. */
+/** Sends to a peer that is gone until libzmq has dropped its connection; returns why it then refuses. */
 async function refused(router: PortPeer, peer: Peer): Promise<UndeliverableReason | undefined> {
   while (router.undeliverable.length === 0) {
     router.say(peer, 'lost');
@@ -52,7 +52,7 @@ async function refused(router: PortPeer, peer: Peer): Promise<UndeliverableReaso
   return router.undeliverable[0]?.reason;
 }
 
-/** A dealer in a process of its own that says hello and then only stays alive. */
+/** A dealer in a separate process that says hello and then only stays alive. */
 async function spawnDealer(router: PortPeer): Promise<ChildProcess> {
   const script = `import { Dealer } from 'zeromq';
     const dealer = new Dealer({ linger: 0 });
@@ -66,7 +66,7 @@ async function spawnDealer(router: PortPeer): Promise<ChildProcess> {
 }
 
 describe('a router with slow and lost peers', () => {
-  it('S1: takes what it is given in one turn for many peers, each in order, and reports what has no route', async () => {
+  it('S1: takes messages for many peers in one turn, each peer in order, and reports what has no route', async () => {
     const router = await startRouter();
     const present: { dealer: Dealer; peer: Peer }[] = [];
     for (let index = 0; index < 20; index++) present.push(await startDealer(router));
@@ -157,7 +157,7 @@ describe('a dealer that binds', () => {
     expect([dealer.port.pending > 0, dealer.undeliverable.length]).toEqual([true, 0]);
   });
 
-  it('P5: is not told that a connection ended, and has nobody then', async () => {
+  it('P5: is not notified that a connection ended, and has no peer then', async () => {
     const dealer = await startBoundDealer({ peerQueueMax: 0, sendWaitMs: 50 });
     const { router } = await connectRouter(dealer);
     router.close();
@@ -168,7 +168,7 @@ describe('a dealer that binds', () => {
 });
 
 describe('the end of a connection', () => {
-  told('P5: is told within a moment when the peer is killed', async () => {
+  told('P5: is reported within a moment when the peer is killed', async () => {
     const router = await startRouter();
     const child = await spawnDealer(router);
     child.kill('SIGKILL');
@@ -188,7 +188,7 @@ describe('the end of a connection', () => {
     expect(router.gone.map(({ key }) => key)).toEqual(['w1']);
   });
 
-  it('P3: is not told of a connection that was taken over', async () => {
+  it('P3: is not reported for a connection that was taken over', async () => {
     const router = await startRouter({ handover: true });
     const first = await startDealer(router, { routingId: 'w1' });
     const second = await startDealer(router, { routingId: 'w1' });
@@ -202,7 +202,7 @@ describe('the end of a connection', () => {
     expect(router.gone).toEqual([]);
   });
 
-  it('P2: leaves a second peer of one name mute, and does not promote it when the first leaves', async () => {
+  it('P2: leaves a second peer of the same name mute, and does not promote it when the first leaves', async () => {
     const router = await startRouter();
     const first = await startDealer(router, { routingId: 'w1' });
     const second = new Dealer({ linger: 0, routingId: 'w1' });

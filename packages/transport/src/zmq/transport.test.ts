@@ -61,7 +61,7 @@ describe('zmqTransport', () => {
     await expect(transport.load()).rejects.not.toThrow(/\n/);
   });
 
-  it('L1: has a context of its own that does not hold up the end of the process', async () => {
+  it('L1: has a context of its own that does not delay the exit of the process', async () => {
     const made: zmq.Context[] = [];
     class Context extends zmq.Context {
       constructor(options?: object) {
@@ -87,7 +87,7 @@ describe('systemEntropy', () => {
     expect(now).toBeLessThanOrEqual(Date.now() * 1000);
   });
 
-  it('gives lower-case UUIDs of version 4, each a new one', () => {
+  it('gives lower-case UUIDs of version 4, each one new', () => {
     const uuids = [systemEntropy.uuid(), systemEntropy.uuid()];
 
     for (const uuid of uuids)
@@ -104,7 +104,7 @@ describe('systemEntropy', () => {
 });
 
 describe('with connectedOnly', () => {
-  /** A dealer that has sent a message to a server which accepts, hears the greeting and answers nothing. */
+  /** A dealer that has sent a message to a server that accepts, receives the greeting and answers nothing. */
   async function sendToMute(transport: ZmqTransport) {
     await transport.load();
     const server = createServer().listen(0, '127.0.0.1');
@@ -124,7 +124,7 @@ describe('with connectedOnly', () => {
     return port;
   }
 
-  it('a dealer keeps its messages until the handshake is done, else until it connects', async () => {
+  it('a dealer keeps its messages until the handshake is done, or until it connects', async () => {
     expect((await sendToMute(new ZmqTransport(undefined, { connectedOnly: true }))).pending).toBe(1);
     expect((await sendToMute(new ZmqTransport())).pending).toBe(0);
   });

@@ -20,7 +20,7 @@ function handlerIn(context: Context, doors: Partial<ZapDoor>[] = [{}]) {
   return { handler, domains };
 }
 
-/** Somebody on the handler's endpoint: libzmq, or any other code of this process. */
+/** A peer at the endpoint of the handler: libzmq, or any other code of this process. */
 function askerIn(context: Context) {
   const dealer = new Dealer({ context, linger: 0 });
   askers.push(dealer);
@@ -47,7 +47,7 @@ describe('the handler of ZAP', () => {
     expect([await ask(domains[0]!), await ask(domains[1]!), await ask('another')]).toEqual(['200', '400', '400']);
   });
 
-  it('C2: survives anything on its endpoint, and counts what was no question', async () => {
+  it('C2: survives anything at its endpoint, and counts what was not a question', async () => {
     const context = new Context({ blocky: false });
     const { handler, domains } = handlerIn(context);
     await handler.start();

@@ -30,7 +30,7 @@ describe('readZapRequest', () => {
     ['another version', but(2, '2.0')],
     ['the mechanism NULL', but(7, 'NULL')],
     ['a key that is too short', but(8, KEY.subarray(1))],
-  ])('takes %s for no question', (_what, frames) => {
+  ])('does not take %s as a question', (_what, frames) => {
     expect(readZapRequest(frames).kind).toBe('malformed');
   });
 

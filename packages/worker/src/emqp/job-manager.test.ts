@@ -1,4 +1,4 @@
-/** The job manager as its users have it: real sockets, real processes, and a broker that the test plays. */
+/** The job manager as users have it: real sockets, real processes, and a broker played by the test. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DIRECTORY, exists, HANDLERS, JobLog } from '../../test/emqp/pool-rig.js';
 import { ScriptedBroker } from '../../test/emqp/scripted-broker.js';
@@ -7,10 +7,10 @@ import { EmqpJobManager } from './job-manager.js';
 import type { EmqpJobManagerOptions } from './options.js';
 
 const REPLY = { replyRequested: true };
-/** What a job that does not end is given: enough to begin, on however busy a machine. */
+/** Time for a job that does not end: enough to start, however busy the machine is. */
 const LIMITED = { ...REPLY, timeoutSeconds: 4 };
 
-/** So long that no heartbeat decides anything here, on however busy a machine. */
+/** Long enough that no heartbeat decides anything here, however busy the machine is. */
 const PATIENT = { heartbeatIntervalMs: 60_000, brokerExpiryMs: 600_000, ackTimeoutMs: 300_000 } as const;
 
 let world: ZmqWorld;
@@ -35,7 +35,7 @@ function manager(options: Partial<EmqpJobManagerOptions> = {}): EmqpJobManager {
   );
 }
 
-/** A broker, and a job manager that has said one READY to it. */
+/** A broker, and a job manager that has sent one READY to it. */
 async function stage(options: Partial<EmqpJobManagerOptions> = {}) {
   const scripted = await broker();
   const made = manager({ endpoints: [scripted.endpoint], ...options });
@@ -44,7 +44,7 @@ async function stage(options: Partial<EmqpJobManagerOptions> = {}) {
   return { broker: scripted, manager: made, peer };
 }
 
-it('rules 2, 3 and 4: informs, says READY per slot, runs a job, answers it and says READY again', async () => {
+it('rules 2, 3 and 4: sends INFORM and READY per slot, runs a job, answers it and sends READY again', async () => {
   const scripted = await broker();
   const made = manager({
     endpoints: [scripted.endpoint],
@@ -77,7 +77,7 @@ it('rule 1: has a routing id in ASCII, a new one for each connection', async () 
   expect(again.key).not.toBe(peer.key);
 });
 
-it('rule 5: what is no job fails alone', async () => {
+it('rule 5: an invalid job fails alone', async () => {
   const { broker: scripted, manager: made, peer } = await stage();
   scripted.requestBody(peer, REPLY, 'no JSON');
   expect(await scripted.result()).toBe('job-1 {"value": "the body is not JSON in UTF-8"}');
@@ -104,7 +104,7 @@ it.each([
   ['processes', 'spin'],
   ['threads', 'spin'],
 ] as const)(
-  'rule 8: a job of %s that would %s for ever is over after its time, its process gone, its slot back',
+  'rule 8: a job of %s that would %s for ever ends after its time: its process is gone, its slot is back',
   async (pool, how) => {
     const { broker: scripted, peer, manager: made } = await stage({ pool });
     scripted.request(peer, LIMITED, 'my', how, 'pid');
@@ -128,7 +128,7 @@ it('rule 9: a job that ends its process fails, and the slot comes back', async (
   expect(made.stats()).toMatchObject({ deaths: 1 });
 });
 
-it('rule 9: a process does maxJobsPerProcess and no more', async () => {
+it('rule 9: a process runs maxJobsPerProcess jobs and no more', async () => {
   const { broker: scripted, peer, manager: made } = await stage({ maxJobsPerProcess: 2 });
   const pids: string[] = [];
   for (let at = 0; at < 6; at++) {
@@ -141,7 +141,7 @@ it('rule 9: a process does maxJobsPerProcess and no more', async () => {
   expect(made.stats()).toMatchObject({ recycled: 3, deaths: 0 });
 });
 
-it('rule 10: informs a restarted broker, and answers there what was running', async () => {
+it('rule 10: registers at a restarted broker, and answers there what was running', async () => {
   const { broker: first, manager: made, peer } = await stage({ concurrency: 2 });
   first.request(peer, REPLY, 'my', 'note', 'before');
   await first.result();
@@ -158,7 +158,7 @@ it('rule 10: informs a restarted broker, and answers there what was running', as
 });
 
 describe('the end', () => {
-  it('rule 11: says KBAI and KBYE at once, finishes and answers what runs, and leaves no process', async () => {
+  it('rule 11: sends KBAI and KBYE at once, finishes and answers running jobs, and leaves no process', async () => {
     const { broker: scripted, peer, manager: made } = await stage({ concurrency: 2 });
     scripted.request(peer, LIMITED, 'my', 'hang', 'pid');
     await log.number('pid');
@@ -173,7 +173,7 @@ describe('the end', () => {
     expect([pids.length, pids.filter(exists)]).toEqual([2, []]);
   });
 
-  it('rule 11: close kills what runs', async () => {
+  it('rule 11: close kills running jobs', async () => {
     const { broker: scripted, peer, manager: made } = await stage();
     scripted.request(peer, { guarantee: true }, 'my', 'spin', 'pid');
     const pid = await log.number('pid');
@@ -182,7 +182,7 @@ describe('the end', () => {
     expect(made.stats()).toMatchObject({ abandoned: 1, replies: 0 });
   });
 
-  it('rule 12: DISCONNECT ends it by itself', async () => {
+  it('rule 12: DISCONNECT ends it', async () => {
     const { broker: scripted, peer, manager: made } = await stage();
     const pids = made.processIds;
     const ended = new Promise((resolve) => made.on('ended', resolve));
@@ -215,7 +215,7 @@ describe('a start', () => {
     expect(made.processIds).toEqual([]);
   });
 
-  it('fails with handlers that are not there, and leaves nothing', async () => {
+  it('fails with missing handlers, and leaves nothing', async () => {
     const made = manager({ handlers: './nowhere.mjs', concurrency: 3 });
     await expect(made.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     expect(made.processIds).toEqual([]);

@@ -1,4 +1,4 @@
-/** Real processes and threads: that they are gone when they are said to be, and that others take their places. */
+/** Real processes and threads: they are gone when they are reported gone, and others replace them. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe.each(['processes', 'threads'] as const)('%s', (kind) => {
     },
   );
 
-  it('rule 9: are replaced after a death of their own', async () => {
+  it('rule 9: are replaced if they die by themselves', async () => {
     const rig = await started({ kind });
     await rig.next('up 0');
     rig.begin(job('my', 'die', 7));
@@ -58,7 +58,7 @@ describe.each(['processes', 'threads'] as const)('%s', (kind) => {
     expect(await rig.call('my', 'add', 1, 2)).toEqual(['done', '{"value": 3}']);
   });
 
-  it('rule 9: begin anew when they are recycled', async () => {
+  it('rule 9: start anew when they are recycled', async () => {
     const rig = await started({ kind });
     await rig.next('up 0');
     expect(await rig.call('my', 'count')).toEqual(['done', '{"value": 1}']);
@@ -70,7 +70,7 @@ describe.each(['processes', 'threads'] as const)('%s', (kind) => {
     expect(await rig.call('my', 'count')).toEqual(['done', '{"value": 1}']);
   });
 
-  it('are not disturbed by what their jobs say on the same channel, and nor are we', async () => {
+  it('are not disturbed by what their jobs send on the same channel, and neither is the pool', async () => {
     const rig = await started({ kind });
     await rig.next('up 0');
     const words = ['ready', null, 5, {}, [], { ready: true }, { number: 1, outcome: 'done', json: 'none' }];
@@ -89,7 +89,7 @@ describe.each(['processes', 'threads'] as const)('%s', (kind) => {
   });
 });
 
-it('rule 8: what a job has started dies with it', async () => {
+it('rule 8: everything that a job has started dies with it', async () => {
   const rig = await started();
   await rig.next('up 0');
   rig.begin(job('my', 'child', 'grandchild'));
@@ -99,7 +99,7 @@ it('rule 8: what a job has started dies with it', async () => {
   await until(() => !exists(pid));
 });
 
-it.each(['die', 'recycle'] as const)('what a job has started goes when its process does by %s', async (how) => {
+it.each(['die', 'recycle'] as const)('what a job has started ends when its process ends by %s', async (how) => {
   const rig = await started();
   await rig.next('up 0');
   rig.begin(job('my', 'leave', 'grandchild'));
@@ -147,7 +147,7 @@ describe('a start', () => {
   });
 });
 
-it('tries again, after a pause, what could not begin', async () => {
+it('tries again, after a pause, what could not start', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'proj-handlers-'));
   const handlers = join(folder, 'handlers.mjs');
   writeFileSync(handlers, 'export default { "a.die": () => process.exit(1) };');

@@ -1,4 +1,4 @@
-/** What a job's name leads to, and what becomes of its result, in a real process. */
+/** What a job's name leads to, and what happens to its result, in a real process. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ describe('a job is', () => {
     expect(await both.run(JSON.stringify(['run', { ...parts, ...construction }]))).toEqual(value('"yo Bob?"'));
   });
 
-  it('rule 5: what a link inside the folder leads to', async () => {
+  it('rule 5: the target of a link inside the folder', async () => {
     expect(await linked.call('leads_in', 'f')).toEqual(value('"in"'));
   });
 
@@ -94,7 +94,7 @@ describe('a job is', () => {
     expect(await both.call(path, callable)).toEqual(refused(`${path}.${callable}`));
   });
 
-  it('rule 5: nothing at all when its module does not load', async () => {
+  it('rule 5: nothing at all if its module does not load', async () => {
     expect(await linked.call('broken', 'f')).toEqual(['failed', '{"value": "does not load"}']);
   });
 });
@@ -145,7 +145,7 @@ describe('the result', () => {
     expect(await both.run(body)).toEqual(value('[1, {"b": 2}]'));
   });
 
-  it('rule 6: is the reason for what is nested too deeply to be printed here', async () => {
+  it('rule 6: is the reason for a value that is nested too deeply to print here', async () => {
     const [outcome, json] = await both.call('sums', 'nested', 3700);
     expect([outcome, json]).toEqual([
       'done',
@@ -154,17 +154,17 @@ describe('the result', () => {
     expect(await both.call('sums', 'add', 1, 1)).toEqual(value('2'));
   });
 
-  it('rule 6: is the reason for one that is larger than a message, and for such a reason', async () => {
+  it('rule 6: is the reason for a result that is larger than a message, and for such a reason', async () => {
     const reason = '"result of 1000012 bytes or more: the limit is 1000000"';
     expect(await both.call('sums', 'long', 1_000_000)).toEqual(value(reason));
     expect(await both.call('sums', 'failsLong', 1_000_000)).toEqual(['failed', `{"value": ${reason}}`]);
   });
 
-  it('is left out if nobody wants it', async () => {
+  it('is left out if it was not requested', async () => {
     expect(await both.run(job('my', 'add', 1, 2), 0, false)).toEqual(['done', '']);
   });
 
-  it('is the error of a failed job, wanted or not, for the log', async () => {
+  it('is the error of a failed job, requested or not, for the log', async () => {
     expect(await both.run(job('my', 'fail', 'no'), 0, false)).toEqual(['failed', '{"value": "no"}']);
     const [, json] = await both.run(job('sums', 'failsLong', 5000), 0, false);
     expect(json.length).toBeLessThan(1100);

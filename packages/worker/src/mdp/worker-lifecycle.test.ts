@@ -19,7 +19,7 @@ describe('MdpWorker', () => {
     expect(stage.world.transport.armedTimers).toBe(0);
   };
 
-  it('construction does nothing: a worker that is never started needs no close', () => {
+  it('construction does nothing: a worker that was never started needs no close', () => {
     stage.worker({ service: 'echo', handler });
     expectNothingLeft();
   });
@@ -115,7 +115,7 @@ describe('MdpWorker', () => {
   it('rule 3 and 8: a broker that falls silent is left for the next one', async () => {
     const [a, b] = [await stage.broker(), await stage.broker()];
     const endpoints = [a.endpoint, b.endpoint];
-    // Sooner than the network tells.
+    // Sooner than the network reports it.
     const worker = stage.worker({ endpoints, service: 'echo', heartbeatIntervalMs: 500, handler });
     const events: { [Name in keyof MdpWorkerEvents]?: MdpWorkerEvents[Name][] } = {};
     for (const name of ['ready', 'lost', 'note'] as const)
@@ -147,7 +147,7 @@ describe('MdpWorker', () => {
     expect(events.note?.map(({ note }) => note.code)).toEqual(['ready', 'lost', 'ready']);
   });
 
-  it('a listener that was removed hears nothing', async () => {
+  it('a removed listener gets nothing', async () => {
     const worker = stage.worker({ endpoints: [stage.world.endpoint()], service: 'echo', handler });
     const heard: unknown[] = [];
     worker.on('ready', (event) => heard.push(event))();
@@ -155,7 +155,7 @@ describe('MdpWorker', () => {
     expect(heard).toEqual([]);
   });
 
-  it('rule 2: heartbeats flow while the handler works', async () => {
+  it('rule 2: heartbeats are sent while the handler works', async () => {
     const broker = await stage.broker();
     const options = {
       service: 'echo',
@@ -214,7 +214,7 @@ describe('MdpWorker', () => {
     expectNothingLeft();
   });
 
-  it('the signal is aborted already for a handler that asks late', async () => {
+  it('the signal is already aborted for a handler that asks late', async () => {
     const broker = await stage.broker();
     let ask: (() => AbortSignal) | undefined;
     const { peer, worker } = await stage.join<string>(broker, {
@@ -261,7 +261,7 @@ describe('MdpWorker', () => {
       await stage.settle(broker.next('disconnect'));
     });
 
-    it('the largest reply that fits is taken', async () => {
+    it('the largest reply that fits is accepted', async () => {
       const broker = await stage.broker();
       const { peer } = await stage.join<string>(broker, {
         service: 'echo',
@@ -273,7 +273,7 @@ describe('MdpWorker', () => {
       expect(await stage.settle(broker.reply())).toMatch(/^FINAL x+\|2\|3\|4\|5$/);
     });
 
-    it('under 0.1 a partial reply for nobody is refused too', async () => {
+    it('under 0.1 a partial reply without a request is refused, too', async () => {
       const broker = await stage.broker();
       broker.version = '0.1';
       let thrown: unknown;
@@ -309,7 +309,7 @@ describe('MdpWorker', () => {
       expect(await stage.settle(broker.reply())).toMatch(/^FINAL ProjError: reply of 4 frames and 1320 bytes/);
     });
 
-    it('a request over the limits is given back to the broker with DISCONNECT', async () => {
+    it('a request over the limits is returned to the broker with DISCONNECT', async () => {
       const broker = await stage.broker();
       const { peer, worker } = await stage.join<string>(broker, { service: 'echo', maxMessageFrames: 6, handler });
       broker.request(peer, '1', '2', '3');

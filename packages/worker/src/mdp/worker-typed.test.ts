@@ -27,7 +27,7 @@ describe('MdpWorker with a typed service', () => {
   });
   afterEach(() => stage.end());
 
-  /** Runs a worker, sends it one body, returns the bodies of its replies and what it called an error. */
+  /** Runs a worker, sends it one body, returns the bodies of its replies and the errors it reported. */
   async function ask<S extends Service>(options: Omit<MdpWorkerOptions<S>, 'endpoints'>, body: unknown) {
     const broker = await stage.broker();
     const { peer, worker } = await stage.join<S>(broker, options);
@@ -64,8 +64,8 @@ describe('MdpWorker with a typed service', () => {
   });
 
   it.each<[string, unknown]>([
-    ['of another shape', { numbers: 'x' }],
-    ['that is no JSON', '{{{'],
+    ['with another shape', { numbers: 'x' }],
+    ['that is not JSON', '{{{'],
   ])('refuses an input %s with an error reply, without calling the handler', async (_what, body) => {
     const { final, errors, worker } = await ask(
       {
@@ -104,7 +104,7 @@ describe('MdpWorker with a typed service', () => {
     expect(errors).toEqual([]);
   });
 
-  it('other throws follow the rules of onError', async () => {
+  it('other errors follow the rules of onError', async () => {
     const thrown = new Error('broken');
     const { final, errors } = await ask(
       {
@@ -118,7 +118,7 @@ describe('MdpWorker with a typed service', () => {
     expect(errors).toEqual([thrown]);
   });
 
-  it('a reply that breaks the promise of the service is an error reply and an error event', async () => {
+  it('a reply that violates the definition of the service is an error reply and an error event', async () => {
     const { final, errors } = await ask({ service: sum, handler: () => ({ total: 'x' }) as never }, { numbers: [] });
     expect(decodeFault(final)).toMatchObject({ code: 'REPLY_INVALID' });
     expect(errors).toEqual([expect.objectContaining({ code: 'PROTOCOL_LOCAL' })]);
@@ -140,7 +140,7 @@ describe('MdpWorker with a typed service', () => {
     expect(json(final)).toEqual(['done']);
   });
 
-  it('a partial reply that breaks the promise is an error reply and an error event', async () => {
+  it('a partial reply that violates the definition is an error reply and an error event', async () => {
     const { final, errors, partials } = await ask(
       {
         service: count,
@@ -157,7 +157,7 @@ describe('MdpWorker with a typed service', () => {
     expect(errors).toEqual([expect.objectContaining({ code: 'PROTOCOL_LOCAL' })]);
   });
 
-  it('hands the signal through', async () => {
+  it('passes the signal on', async () => {
     const broker = await stage.broker();
     let signal: AbortSignal | undefined;
     const { peer, worker } = await stage.join(broker, {
@@ -177,7 +177,7 @@ describe('MdpWorker with a typed service', () => {
   });
 });
 
-it('types: the service decides what the handler takes and gives', () => {
+it('types: the service decides what the handler gets and returns', () => {
   const typed = () =>
     new MdpWorker({
       service: sum,

@@ -25,7 +25,7 @@ describe.each<[string, () => Stage]>([
     return replies;
   }
 
-  it('rule 1: start resolves when READY is out', async () => {
+  it('rule 1: start resolves when READY is sent', async () => {
     const broker = await stage.broker();
     const { command } = await stage.join<string>(broker, { service: 'echo', handler: () => '' });
     expect(command).toEqual({ kind: 'worker-ready', version: '0.2', service: 'echo' });
@@ -49,7 +49,7 @@ describe.each<[string, () => Stage]>([
     expect(await ask(value as () => string)).toEqual([expected]);
   });
 
-  it('rule 5: each yield of an async generator is a PARTIAL, what it returns is the FINAL', async () => {
+  it('rule 5: each yield of an async generator is a PARTIAL, its return value is the FINAL', async () => {
     const replies = await ask(
       async function* ({ body }) {
         for (const frame of body) yield [frame, '!'];
@@ -87,7 +87,7 @@ describe.each<[string, () => Stage]>([
     await expect(late?.('more')).rejects.toMatchObject({ code: 'PROTOCOL_LOCAL' });
   });
 
-  it('rule 5: under 0.1 the frames of all replies travel as one', async () => {
+  it('rule 5: under 0.1 the frames of all replies are sent as one', async () => {
     const broker = await stage.broker();
     broker.version = '0.1';
     const { peer, command } = await stage.join<string>(broker, {
@@ -138,7 +138,7 @@ describe.each<[string, () => Stage]>([
     expect(body.every((frame, i) => frame.equals(command.body[i]!))).toBe(true);
   });
 
-  it('rule 11: concurrency is that many connections with routing ids of their own', async () => {
+  it('rule 11: concurrency is that many connections with their own routing ids', async () => {
     const broker = await stage.broker();
     const held = new HeldCalls<MdpRequest>();
     const { calls, handler } = held;
@@ -173,7 +173,7 @@ describe.each<[string, () => Stage]>([
       expect(worker.stats()).toMatchObject({ requests: 1, replies: 0, failures: 1, conversations: 1 });
     });
 
-    it('tells standard error where nobody listens', async () => {
+    it('reports to standard error if there is no listener', async () => {
       const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
       const broker = await stage.broker();
       const { peer } = await stage.join<string>(broker, { service: 'echo', handler });
@@ -183,7 +183,7 @@ describe.each<[string, () => Stage]>([
       said.mockRestore();
     });
 
-    it('is answered by onError where there is one', async () => {
+    it('is answered by onError if there is one', async () => {
       const broker = await stage.broker();
       const { peer, worker } = await stage.join<string>(broker, {
         service: 'echo',
@@ -215,7 +215,7 @@ describe.each<[string, () => Stage]>([
       expect(errors.map(String)).toEqual(['Error: broken', ...more]);
     });
 
-    it('under 0.1 what it had yielded does not go out with the reply of onError', async () => {
+    it('under 0.1 what it had yielded is not sent with the reply of onError', async () => {
       const broker = await stage.broker();
       broker.version = '0.1';
       const { peer } = await stage.join<string>(broker, {
@@ -231,7 +231,7 @@ describe.each<[string, () => Stage]>([
       expect(await stage.settle(broker.reply())).toBe('FINAL Error: broken');
     });
 
-    it('after partial replies gets the same treatment', async () => {
+    it('after partial replies is treated the same way', async () => {
       const broker = await stage.broker();
       const { peer } = await stage.join<string>(broker, {
         service: 'echo',
@@ -313,7 +313,7 @@ describe.each<[string, () => Stage]>([
     expect((await stage.settle(second.next('worker-ready'))).command.service).toBe('echo');
   });
 
-  it('garbage on the connection is counted and hurts nothing', async () => {
+  it('garbage on the connection is counted and does no harm', async () => {
     const broker = await stage.broker();
     const { peer, worker } = await stage.join<string>(broker, { service: 'echo', handler: ({ body }) => body });
     broker.send(peer, [Buffer.from('garbage')]);

@@ -44,7 +44,7 @@ async function start(tasks: NfpWorkerOptions['tasks'], options: Partial<NfpWorke
 const inventory: NfpTaskHandler = (_, context) => context.inventory();
 
 describe('rule 17: the inventory', () => {
-  it('is asked for once, at the start, and remembered', async () => {
+  it('is requested once, at the start, and remembered', async () => {
     broker.reply = () => '{"token":"t"}';
     await start({ inventory });
     await broker.hearsQuestions(1);
@@ -58,14 +58,14 @@ describe('rule 17: the inventory', () => {
     expect(broker.questions).toHaveLength(1);
   });
 
-  it('is empty when the broker has nothing to say', async () => {
+  it('is empty if the broker has nothing to say', async () => {
     broker.reply = () => 'null';
     await start({ inventory });
     broker.post('u1', 'inventory');
     expect(await broker.result('u1')).toMatchObject({ result: {} });
   });
 
-  it('is asked for again when it failed, in the words of the broker', async () => {
+  it('is requested again if it failed, in the words of the broker', async () => {
     broker.reply = () => ({
       status: 400,
       text: '{"workers":null,"uuid":"u","target":"all","status":"FAILED","service":"s","errors":["no inventory here"]}',
@@ -93,7 +93,7 @@ describe('rule 17: the inventory', () => {
     });
   });
 
-  it('is asked for again on restart, before the hook of the application, and jobs wait until that has resolved', async () => {
+  it("is requested again on restart, before the application's hook, and jobs wait until that has resolved", async () => {
     broker.reply = () => '{"version":1}';
     const order: unknown[] = [];
     const onRestart: NfpWorkerOptions['onRestart'] = async ({ inventory: ask }) => {
@@ -110,7 +110,7 @@ describe('rule 17: the inventory', () => {
     const ready = broker.hearsReady();
     broker.send('0x11', 'm1', { task: 'restart' });
     await ready;
-    // What it told when it had completed had no connection to go out on.
+    // Its event about completion had no connection to go out on.
     broker.send(GET, 'u1');
     const { text } = await broker.hears('response', (said) => said.text.startsWith('{"math-1"'));
     expect(JSON.parse(text)).toMatchObject({ 'math-1': { result: { version: 2 } } });
@@ -118,7 +118,7 @@ describe('rule 17: the inventory', () => {
     expect(notes).toContain('restarted');
   });
 
-  it.each([true, false])('is another one after restart, asked for at once: %s', async (fetchInventory) => {
+  it.each([true, false])('is another one after restart, requested at once: %s', async (fetchInventory) => {
     broker.reply = () => '{"version":1}';
     await start({ inventory }, { managementCommands: true, fetchInventory });
     broker.post('u1', 'inventory');
@@ -132,7 +132,7 @@ describe('rule 17: the inventory', () => {
     expect(await broker.result('u2')).toMatchObject({ result: { version: 2 } });
   });
 
-  it('is asked for on demand only, where the options say so', async () => {
+  it('is requested only on demand, if the options say so', async () => {
     broker.reply = () => '{}';
     await start({ inventory }, { fetchInventory: false });
     broker.post('u1', 'inventory');
@@ -141,7 +141,7 @@ describe('rule 17: the inventory', () => {
   });
 });
 
-/** A file service over one file. */
+/** A file service with one file. */
 function serve(content: Buffer): (question: Question) => Reply | undefined {
   const md5 = createHash('md5').update(content).digest('hex');
   return ({ task, kwargs }) => {
@@ -152,7 +152,7 @@ function serve(content: Buffer): (question: Question) => Reply | undefined {
   };
 }
 
-/** What brokers say to a call for a service that nobody has. */
+/** What brokers answer to a call for a service that nobody has. */
 const NO_SERVICE = {
   status: 400,
   text: '{"workers":null,"uuid":"u","target":"all","status":"FAILED","service":"s","errors":["no workers"]}',
@@ -161,7 +161,7 @@ const NO_SERVICE = {
 const path: NfpTaskHandler = ({ args }, { fetch }) => fetch(String(args[0]));
 
 describe('rule 17: files', () => {
-  it('come in chunks, compared with their hash, into the folder of the worker', async () => {
+  it('come in chunks, checked against their hash, into the folder of the worker', async () => {
     const content = Buffer.from(Array.from({ length: 50_000 }, (_, at) => at % 251));
     broker.reply = serve(content);
     await start({ path }, { fetchFiles: folder, fetchInventory: false, maxMessageBytes: 8192 });
@@ -185,13 +185,13 @@ describe('rule 17: files', () => {
     expect(await broker.result('u1')).toMatchObject({ failed: true, errors: [expect.stringContaining(error)] });
   });
 
-  it('are not fetched where no folder is set', async () => {
+  it('are not fetched if no folder is set', async () => {
     await start({ path });
     broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
     expect(await broker.result('u1')).toMatchObject({ errors: [expect.stringContaining('set the option fetchFiles')] });
   });
 
-  it('take the places of their urls in arguments, where the definition says so', async () => {
+  it('replace their URLs in arguments, if the definition says so', async () => {
     broker.reply = serve(Buffer.from('content'));
     const seen: unknown[] = [];
     const handler: NfpTaskHandler = ({ args, kwargs }) => void seen.push(args, kwargs);
@@ -212,7 +212,7 @@ describe('rule 17: files', () => {
     expect(await readFile(local, 'utf8')).toBe('content');
   });
 
-  it('come from the workers that share them when the broker has no file service, again from where it was lost', async () => {
+  it('come from the workers that share them if the broker has no file service, and resume where they were interrupted', async () => {
     const content = 'abcdefghij'.repeat(1000);
     const size = 7168;
     const md5 = createHash('md5').update(content).digest('hex');
@@ -249,7 +249,7 @@ describe('rule 17: files', () => {
     expect(new Set(broker.questions.map(({ uuid }) => uuid)).size).toBe(4);
   });
 
-  it('fail when the broker is lost again and again while one comes from a worker', async () => {
+  it('fail if the broker is lost again and again while one comes from a worker', async () => {
     let losses = 0;
     broker.reply = ({ service, command, task }) => {
       if (service !== 'filesharing') return NO_SERVICE;
@@ -264,7 +264,7 @@ describe('rule 17: files', () => {
     expect(losses).toBe(4);
   });
 
-  it('fail at once, with what to do, when neither the broker nor a worker shares them', async () => {
+  it('fail at once, with what to do, if neither the broker nor a worker shares them', async () => {
     broker.reply = () => NO_SERVICE;
     await start({ path }, { fetchFiles: folder, fetchInventory: false });
     broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
@@ -278,7 +278,7 @@ describe('rule 17: files', () => {
     expect(broker.questions).toHaveLength(2);
   });
 
-  it('fail in the same words when the broker lets the question wait for workers that do not come', async () => {
+  it('fail with the same message if the broker lets the query wait for workers that do not come', async () => {
     broker.reply = ({ service }) => (service === 'filesharing' ? undefined : NO_SERVICE);
     await start({ path }, { fetchFiles: folder, fetchInventory: false, askTimeoutMs: 50 });
     broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
@@ -316,7 +316,7 @@ describe('rule 17: files', () => {
     await worker.close();
   });
 
-  it('are not waited for by a task that is told to stop', async () => {
+  it('are no longer awaited by a task that is told to stop', async () => {
     await start({ path }, { fetchFiles: folder, fetchInventory: false });
     broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
     await broker.hearsQuestions(1);

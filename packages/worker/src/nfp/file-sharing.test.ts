@@ -1,4 +1,4 @@
-/** The tasks against their contract: a context made by hand, a real folder, a clock moved by hand. */
+/** The tasks and their contract: a hand-made context, a real folder, a clock advanced by hand. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-/** One job, from the side of its client. */
+/** One job, from its client's side. */
 class Run {
   readonly puts = new PutQueue(64);
   readonly result: Promise<unknown>;
@@ -80,8 +80,8 @@ class Run {
 
 const run = (task: string, kwargs: object = {}, args: unknown[] = []) => new Run(task, kwargs, args).result;
 
-describe('what a folder holds', () => {
-  it('rule 16: is listed as the broker lists it', async () => {
+describe('the contents of a folder', () => {
+  it('rule 16: are listed as the broker lists them', async () => {
     expect(await run('list_files', { url: 'nf://' })).toEqual(['empty', 'hello.txt']);
     expect(await run('walk', {}, ['nf://'])).toEqual(['nf://empty', 'nf://hello.txt']);
     expect(await run('file_details', { url: 'nf://empty' })).toEqual({
@@ -91,7 +91,7 @@ describe('what a folder holds', () => {
     });
   });
 
-  it('rule 16: what is missing and what is outside look alike', async () => {
+  it('rule 16: missing and outside files look alike', async () => {
     for (const url of ['nf://none', 'nf://../x']) {
       expect(await run('list_files', { url })).toEqual(['Directory Not Found']);
       expect(await run('walk', { url })).toEqual([]);
@@ -131,7 +131,7 @@ describe('fetch_file', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('rule 16: answers PUTs that came together, in their order, also the same one again', async () => {
+  it('rule 16: answers PUTs that came together, in order, even a repeated one', async () => {
     const job = new Run('fetch_file', kwargs);
     for (const offset of [5, 0, 5, 10]) job.put({ offset });
     const chunks = [];
@@ -153,7 +153,7 @@ describe('fetch_file', () => {
     }
   });
 
-  it('rule 16: fails when no PUT comes in time, which begins anew with each', async () => {
+  it('rule 16: fails if no PUT comes in time; each PUT restarts the time', async () => {
     const job = new Run('fetch_file', kwargs);
     await job.chunk();
     await armed();
@@ -176,7 +176,7 @@ describe('fetch_file', () => {
     await expect(job.result).rejects.toMatchObject({ code: 'REJECTED' });
   });
 
-  it('rule 16: fails when the file is gone meanwhile', async () => {
+  it('rule 16: fails if the file is gone meanwhile', async () => {
     const job = new Run('fetch_file', kwargs);
     await job.chunk();
     await rm(join(folder, 'hello.txt'));

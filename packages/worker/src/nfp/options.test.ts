@@ -23,10 +23,10 @@ it.each<[string, object, string]>([
   expect(construct).toThrow(message);
 });
 
-it('needs a service, a name and a task only', () => {
+it('needs only a service, a name and a task', () => {
   expect(() => new NfpWorker(valid)).not.toThrow();
 });
 
-it('rule 5: runs five jobs at a time unless it is told otherwise', () => {
+it('rule 5: runs five jobs at a time by default', () => {
   expect(parseOptions('NfpWorker', nfpWorkerOptions, valid)).toMatchObject({ concurrency: 5 });
 });

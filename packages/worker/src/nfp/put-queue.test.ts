@@ -5,15 +5,15 @@ import type { NfpPut } from './task.js';
 const putOf = (bytes: number): NfpPut => ({ value: undefined, body: [Buffer.alloc(bytes)] });
 const MIB = 1_048_576;
 
-describe('PUTs that wait for a task', () => {
-  it('rule 9: are so many at the most', async () => {
+describe('waiting PUTs of a task', () => {
+  it('rule 9: are limited in number', async () => {
     const queue = new PutQueue(2);
     expect([putOf(1), putOf(2), putOf(3)].map((put) => queue.push(put))).toEqual([true, true, false]);
     expect((await queue.next()).value?.body[0]).toHaveLength(1);
     expect(queue.push(putOf(4))).toBe(true);
   });
 
-  it('rule 9: occupy 16 MiB besides the first at the most, and that again when they have been read', async () => {
+  it('rule 9: occupy at most 16 MiB besides the first, and that much again when they have been read', async () => {
     const queue = new PutQueue(64);
     expect(queue.push(putOf(20 * MIB))).toBe(true);
     expect(queue.push(putOf(1))).toBe(false);
@@ -23,7 +23,7 @@ describe('PUTs that wait for a task', () => {
     expect(queue.push(putOf(7 * MIB))).toBe(true);
   });
 
-  it('rule 9: are for who waits already, and for nobody when it is over', async () => {
+  it('rule 9: go to a reader that already waits, and to nobody after the end', async () => {
     const queue = new PutQueue(1);
     const next = queue.next();
     expect(queue.push(putOf(5))).toBe(true);

@@ -22,7 +22,7 @@ afterEach(async () => {
   expect(world.network.clock.armed).toBe(0);
 });
 
-/** A worker that has said READY. */
+/** A worker that has sent READY. */
 async function start(tasks: NfpWorkerOptions['tasks'], options: Partial<NfpWorkerOptions> = {}): Promise<NfpWorker> {
   const names = { endpoints: [broker.endpoint], service: 'math', name: 'math-1' };
   const worker = world.closeAtEnd(new NfpWorker({ ...names, tasks, transport: world.transport, ...options }));
@@ -54,7 +54,7 @@ function held() {
 }
 
 describe('a task', () => {
-  it('is called with what the client said and who it is', async () => {
+  it("gets the client's arguments and its own identity", async () => {
     const calls: unknown[] = [];
     await start({ note: (call) => void calls.push(call) });
     broker.post('u1', 'note', { args: [1], kwargs: { a: 2 }, timeout: 5 });
@@ -64,7 +64,7 @@ describe('a task', () => {
     ]);
   });
 
-  it('with schemas gets what they make of its arguments, and no call that they refuse', async () => {
+  it('with schemas gets their output, and no call that they refuse', async () => {
     const add = defineNfpTask({
       args: z.tuple([z.number(), z.coerce.number()]),
       kwargs: z.object({ times: z.number().default(1) }),
@@ -112,13 +112,13 @@ describe('a task', () => {
     expect(await broker.result('u1')).toMatchObject({ failed: true, errors: ['b is gone'], result: 'a' });
   });
 
-  it('rule 9: that nobody knows has failed', async () => {
+  it('rule 9: that is unknown has failed', async () => {
     await start({ add: () => 1 });
     broker.post('u1', 'toString');
     expect(await broker.result('u1')).toMatchObject({ failed: true, errors: ['unknown task "toString"'] });
   });
 
-  it('rule 9: reads what is PUT in order, at most putQueueMax waiting, until its end', async () => {
+  it('rule 9: reads PUTs in order, at most putQueueMax waiting, until its end', async () => {
     const { task, end } = held();
     let puts: AsyncIterator<{ value: unknown }> | undefined;
     const reader: NfpTaskHandler = (call, context) => {
@@ -151,7 +151,7 @@ describe('a task', () => {
     expect(await broker.result('u1')).toMatchObject({ result: ['yes', 7] });
   });
 
-  it('rule 9: is told when its client refuses to answer, or gives none', async () => {
+  it('rule 9: is told if its client refuses to answer, or does not answer', async () => {
     const ask: NfpTaskHandler = async (_call, { requestInput }) => {
       const late = await requestInput('a?', { timeoutMs: 100 }).catch(
         (error: unknown) => (error as { code: string }).code,
@@ -166,7 +166,7 @@ describe('a task', () => {
     expect(await broker.result('u1')).toMatchObject({ result: ['TIMEOUT', 'REJECTED'] });
   });
 
-  it('rule 9: cannot send what is no event, nor stream after its end', async () => {
+  it('rule 9: cannot send an invalid event, nor stream after its end', async () => {
     let stream: ((chunk: string) => Promise<void>) | undefined;
     const task: NfpTaskHandler = (_call, context) => {
       stream = context.stream;
@@ -180,7 +180,7 @@ describe('a task', () => {
     await expect(stream!('late')).rejects.toMatchObject({ code: 'PROTOCOL_LOCAL' });
   });
 
-  it('rule 8: is told by its signal that its job was deleted', async () => {
+  it('rule 8: learns by its signal that its job was deleted', async () => {
     const { task, signals } = held();
     await start({ task });
     broker.post('u1', 'task');
@@ -191,7 +191,7 @@ describe('a task', () => {
   });
 });
 
-/** Throws what is no error. */
+/** Throws a value that is not an error. */
 function nothing(text: string): never {
   // oxlint-disable-next-line typescript/only-throw-error -- what this is about
   throw text;
@@ -204,7 +204,7 @@ function cycle(): unknown {
 }
 
 describe('the life of a worker', () => {
-  it('rule 14: drain waits for what runs, and its results stay in the store', async () => {
+  it('rule 14: drain waits for running tasks, and their results stay in the store', async () => {
     const { task, end } = held();
     const store = memoryRecords();
     const worker = await start({ task }, { store });
@@ -221,7 +221,7 @@ describe('the life of a worker', () => {
     });
   });
 
-  it('rule 14: close aborts what runs, and the next start runs it again', async () => {
+  it('rule 14: close aborts running tasks, and the next start runs them again', async () => {
     const { task, signals } = held();
     const store = memoryRecords();
     const worker = await start({ task }, { store });
@@ -255,7 +255,7 @@ describe('the life of a worker', () => {
     await expect(other.start()).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('does not start over a store that cannot be opened, or holds what is no job of ours', async () => {
+  it('does not start with a store that cannot be opened, or holds invalid jobs', async () => {
     const make = (store: RecordStore) =>
       new NfpWorker({
         endpoints: [broker.endpoint],

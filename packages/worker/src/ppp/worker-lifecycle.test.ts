@@ -21,7 +21,7 @@ describe('PppWorker', () => {
     expect(stage.world.transport.armedTimers).toBe(0);
   };
 
-  it('rule 7: has one socket however many queues it knows, and start needs none of them to be there', async () => {
+  it('rule 7: has one socket however many queues it knows, and start needs none of them', async () => {
     const worker = stage.worker({ endpoints: [stage.world.endpoint(), stage.world.endpoint()], handler });
     const first = worker.start();
     expect(worker.start()).toBe(first);
@@ -107,7 +107,7 @@ describe('PppWorker', () => {
     expect(events.note?.map(({ note }) => note.code)).toEqual(['ready', 'lost', 'ready']);
   });
 
-  it('rule 5: silence aborts the handler, and its result goes nowhere', async () => {
+  it('rule 5: silence aborts the handler, and its result is discarded', async () => {
     const queue = await stage.queue();
     const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
@@ -154,7 +154,7 @@ describe('PppWorker', () => {
       );
     });
 
-    it('a request over the limits makes the worker begin anew, so that another gets it', async () => {
+    it('a request over the limits makes the worker start anew, so that another gets it', async () => {
       const queue = await stage.queue();
       const { peer, worker } = await stage.join(queue, { maxMessageFrames: 3, handler });
       queue.request(peer, '1', '2');

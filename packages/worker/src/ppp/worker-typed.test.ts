@@ -20,7 +20,7 @@ describe('PppWorker with a typed service', () => {
   });
   afterEach(() => stage.end());
 
-  /** Runs a worker, sends it one body, returns the content of its reply and what it called an error. */
+  /** Runs a worker, sends it one body, returns the content of its reply and the errors it reported. */
   async function ask(options: Omit<PppWorkerOptions<typeof sum>, 'endpoints' | 'service'>, body: unknown) {
     const queue = await stage.queue();
     const { peer, worker } = await stage.join<typeof sum>(queue, { service: sum, ...options });
@@ -57,14 +57,14 @@ describe('PppWorker with a typed service', () => {
     expect([...refused.errors, ...rejected.errors]).toEqual([]);
   });
 
-  it('reports a reply that breaks the promise of the service', async () => {
+  it('reports a reply that violates the definition of the service', async () => {
     const { content, errors } = await ask({ handler: () => ({ total: 'x' }) as never }, { numbers: [] });
     expect(decodeFault(content)).toMatchObject({ code: 'REPLY_INVALID' });
     expect(errors).toEqual([expect.objectContaining({ code: 'PROTOCOL_LOCAL' })]);
   });
 });
 
-it('types: a service, or none, decides what the handler takes and gives', () => {
+it('types: a service, or none, decides what the handler gets and returns', () => {
   const typed = () =>
     new PppWorker({
       service: sum,

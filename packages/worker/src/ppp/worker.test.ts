@@ -37,7 +37,7 @@ describe.each<[string, () => WorkerWorld]>([
     ['a promise', () => Promise.resolve('later'), 'c1 later'],
     ['nothing, which is one empty frame', () => undefined, 'c1 '],
     ['no frames, which is one empty frame', () => [], 'c1 '],
-  ])('rule 3: takes from a handler %s', async (_what, value, expected) => {
+  ])('rule 3: accepts from a handler %s', async (_what, value, expected) => {
     expect(await ask(value as () => string)).toBe(expected);
   });
 
@@ -54,7 +54,7 @@ describe.each<[string, () => WorkerWorld]>([
     expect(reply).toBe('c1 a|!|b|!|?|end');
   });
 
-  it('rule 4: gives a stack of any depth back, whatever its bytes', async () => {
+  it('rule 4: returns a stack of any depth, whatever its bytes', async () => {
     const queue = await stage.queue();
     const { peer } = await stage.join(queue, { handler: ({ body }) => body });
     const addresses = [
@@ -89,7 +89,7 @@ describe.each<[string, () => WorkerWorld]>([
     expect(worker.stats()).toMatchObject({ requests: 100, replies: 100, failures: 0, busy: 0, conversations: 1 });
   });
 
-  it('has as many connections as its concurrency says, each with a job of its own', async () => {
+  it('has as many connections as its concurrency says, each with its own job', async () => {
     const queue = await stage.queue();
     const held = new HeldCalls<PppWorkerRequest>();
     const worker = stage.worker({ endpoints: [queue.endpoint], concurrency: 3, handler: held.handler });
@@ -111,7 +111,7 @@ describe.each<[string, () => WorkerWorld]>([
       throw thrown;
     };
 
-    it('rule 8: sends no reply but READY, and serves on', async () => {
+    it('rule 8: sends no reply but READY, and continues', async () => {
       const queue = await stage.queue();
       const errors: unknown[] = [];
       let calls = 0;
@@ -131,7 +131,7 @@ describe.each<[string, () => WorkerWorld]>([
       expect(worker.stats()).toMatchObject({ requests: 2, replies: 1, failures: 1, conversations: 2, lost: {} });
     });
 
-    it('rule 8: is answered by onError where there is one', async () => {
+    it('rule 8: is answered by onError if there is one', async () => {
       const queue = await stage.queue();
       const { peer, worker } = await stage.join(queue, {
         handler,
@@ -157,7 +157,7 @@ describe.each<[string, () => WorkerWorld]>([
       expect((await stage.settle(queue.take())).command.kind).toBe('ready');
     });
 
-    it('rule 8: what it had yielded does not go out with the reply of onError', async () => {
+    it('rule 8: what it had yielded is not sent with the reply of onError', async () => {
       const queue = await stage.queue();
       const { peer } = await stage.join(queue, {
         handler: async function* () {
@@ -171,7 +171,7 @@ describe.each<[string, () => WorkerWorld]>([
     });
   });
 
-  it('rule 9: requests of a hasty queue are answered in their order', async () => {
+  it('rule 9: requests of a hasty queue are answered in order', async () => {
     const queue = await stage.queue();
     const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
@@ -185,7 +185,7 @@ describe.each<[string, () => WorkerWorld]>([
     expect(worker.stats()).toMatchObject({ requests: 17, dropped: { busy: 1 } });
   });
 
-  it('rule 10: drain answers the running job and the one that waits, and closes', async () => {
+  it('rule 10: drain answers the running job and the waiting one, and closes', async () => {
     const queue = await stage.queue();
     const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
@@ -216,7 +216,7 @@ describe.each<[string, () => WorkerWorld]>([
     await stage.settle(closing);
   });
 
-  it('rule 5: a queue that comes back at its endpoint hears READY again, on a new connection', async () => {
+  it('rule 5: a queue that comes back at its endpoint gets READY again, on a new connection', async () => {
     const first = await stage.queue(await stage.world.ownEndpoint());
     const { peer } = await stage.join(first, { heartbeatIntervalMs: 500, reconnectMinMs: 50, handler: () => '' });
     first.request(peer, 'x');
@@ -227,10 +227,10 @@ describe.each<[string, () => WorkerWorld]>([
   });
 
   it.each<[string, Uint8Array[], string]>([
-    ['READY, which only workers say', [Buffer.of(1)], 'control-unexpected'],
+    ['READY, which only workers send', [Buffer.of(1)], 'control-unexpected'],
     ['an empty control frame', [Buffer.alloc(0)], 'control-empty'],
     ['a request without content', [Buffer.from('c1'), Buffer.alloc(0)], 'request-malformed'],
-  ])('bad input: %s is counted and hurts nothing', async (_what, frames, reason) => {
+  ])('bad input: %s is counted and does no harm', async (_what, frames, reason) => {
     const queue = await stage.queue();
     const { peer, worker } = await stage.join(queue, { handler: ({ body }) => body });
     queue.send(peer, frames);

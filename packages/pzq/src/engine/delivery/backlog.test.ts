@@ -14,7 +14,7 @@ const message = (seq: number): StoredMessage => ({
   expiresMicros: 0,
 });
 
-/** A backlog of the messages 1 to `top`, with its way out. */
+/** A backlog of the messages 1 to `top`, with its output. */
 function backlogOf(top: number) {
   const out = new Output();
   const settings = { ackTimeoutMs: 1000, maxInFlight: 10, maxInFlightBytes: 1000 } as const;
@@ -34,7 +34,7 @@ function backlogOf(top: number) {
 }
 
 describe('a load', () => {
-  it('leaves messages of a commit that is not reported yet to that commit', () => {
+  it('leaves messages of an unreported commit to that commit', () => {
     const { backlog, side } = backlogOf(1);
     backlog.load();
     backlog.loaded([message(1), message(2)]);
@@ -43,7 +43,7 @@ describe('a load', () => {
     expect([side.ready, backlog.cursor]).toEqual([2, 2]);
   });
 
-  it('looks again for messages that came back to the store while it was under way', () => {
+  it('looks again for messages that came back to the store while it was reading', () => {
     const { backlog, side, asked } = backlogOf(5);
     backlog.load();
     backlog.loaded([1, 2, 3].map(message));

@@ -16,7 +16,7 @@ type Act =
   | { readonly act: 'command'; readonly ago: number; readonly command: EmqpToWorker }
   | { readonly act: 'rejected' | 'lost'; readonly ago: number }
   | { readonly act: 'unsent' }
-  /** A process comes up, is gone, or ends its run. */
+  /** A process starts, ends, or finishes its run. */
   | { readonly act: 'up' | 'gone' | 'stray'; readonly slot: number }
   | { readonly act: 'ran'; readonly slot: number; readonly outcome: EmqpRunOutcome }
   | { readonly act: 'drain' | 'close' };
@@ -80,14 +80,14 @@ const options: fc.Arbitrary<Partial<EmqpJobManagerSessionOptions>> = fc.record({
   onDisconnect: fc.constantFrom('stop', 'reconnect'),
 });
 
-/** A process as the host has it. `killed`: it will be gone; `worn`: gone in a moment. */
+/** A process as the host sees it. `killed`: it will end; `worn`: it will end in a moment. */
 interface Process {
   isUp: boolean;
   job: number | undefined;
   fate: 'lives' | 'killed' | 'worn';
 }
 
-/** What must hold of the effects alone, whatever came in: a small model of the wire and of the processes. */
+/** What must hold for the effects alone, whatever came in: a small model of the wire and of the processes. */
 class Witness {
   readonly processes: Process[] = Array.from({ length: OPTIONS.concurrency }, () => ({
     isUp: false,
@@ -103,7 +103,7 @@ class Witness {
   #ready = 0;
   #isRegistered = false;
   #saidBye = false;
-  /** Requests taken, and how often each was answered or has started. */
+  /** Accepted requests, and how often each was answered or has started. */
   readonly #owed = new Map<string, number>();
 
   event(event: EmqpJobManagerEvent): void {
@@ -220,7 +220,7 @@ function toEvents(one: Exclude<Act, { act: 'wait' }>, witness: Witness): EmqpJob
     case 'ran': {
       if (process?.job === undefined) return [];
       const { job } = process;
-      // A killed one may have ended before the signal came.
+      // A killed process may have ended before the signal came.
       if (process.fate === 'lives') process.job = undefined;
       return [{ kind: 'ran', slot: one.slot, job, outcome: one.outcome, result: frame('r') }];
     }

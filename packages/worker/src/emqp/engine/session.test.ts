@@ -11,7 +11,7 @@ const REPLY = { replyRequested: true };
 const GUARANTEE = { guarantee: true };
 
 describe('opening', () => {
-  it('rule 2: says INFORM and nothing else before its ACK', () => {
+  it('rule 2: sends INFORM and nothing else before its ACK', () => {
     const rig = new SessionRig();
     expect(rig.play({ kind: 'start' })).toEqual([`open 1 ${A} as #1`, 'send 1 INFORM 10:default']);
     rig.take();
@@ -19,7 +19,7 @@ describe('opening', () => {
     expect(rig.advance(199)).toEqual([]);
   });
 
-  it('rule 2: says one READY per free slot after the ACK, without waiting for a heartbeat', () => {
+  it('rule 2: sends one READY per free slot after the ACK, without waiting for a heartbeat', () => {
     const rig = new SessionRig();
     rig.play({ kind: 'start' });
     rig.up();
@@ -27,7 +27,7 @@ describe('opening', () => {
     expect(rig.ack(1)).toEqual([`note registered ${A}`, 'send 1 READY', 'send 1 READY']);
   });
 
-  it('rule 2: says READY for a process that comes up later', () => {
+  it('rule 2: sends READY for a process that starts later', () => {
     const rig = new SessionRig();
     rig.play({ kind: 'start' });
     rig.up(1);
@@ -36,7 +36,7 @@ describe('opening', () => {
     expect(rig.up(0)).toEqual(['send 1 READY']);
   });
 
-  it('rule 2: takes only the ACK that names its INFORM', () => {
+  it('rule 2: accepts only the ACK that names its INFORM', () => {
     const rig = new SessionRig();
     rig.play({ kind: 'start' });
     rig.up();
@@ -57,7 +57,7 @@ describe('opening', () => {
     expect(SessionRig.registered().play({ kind: 'start' })).toEqual([]);
   });
 
-  it('leaves the queues to the broker when it has none', () => {
+  it('leaves the queues to the broker if it has none', () => {
     const rig = new SessionRig({ queues: undefined });
     expect(sends(rig.play({ kind: 'start' }))).toEqual(['send 1 INFORM ']);
   });
@@ -71,7 +71,7 @@ describe('jobs', () => {
     expect(rig.ran(1, 1)).toEqual(['send 1 READY']);
   });
 
-  it('rule 3: of equal ids run side by side and are answered each', () => {
+  it('rule 3: with equal ids run side by side, and each is answered', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('uuid', REPLY), request('uuid', REPLY));
     rig.take();
@@ -100,7 +100,7 @@ describe('jobs', () => {
     ]);
   });
 
-  it('rule 13: above the slots wait, and their slot is not announced', () => {
+  it('rule 13: beyond the slots wait, and their slot is not announced', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a'), request('b'), request('c'));
     expect(runs(rig.take())).toEqual(['run 1 1 a', 'run 0 2 b']);
@@ -109,7 +109,7 @@ describe('jobs', () => {
     expect(rig.ran(1, 3)).toEqual(['send 1 READY']);
   });
 
-  it('rule 13: above slots and queueMax are dropped', () => {
+  it('rule 13: beyond slots and queueMax are dropped', () => {
     const rig = SessionRig.registered();
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) rig.receive(1, request(id));
     expect(notes(rig.take(), 'request-dropped')).toEqual(['note request-dropped full f']);
@@ -134,7 +134,7 @@ describe('jobs', () => {
     expect(rig.ran(9, 1)).toEqual([]);
   });
 
-  it('rule 6: a result that no broker would take is replaced by the reason', () => {
+  it('rule 6: a result that no broker would accept is replaced by the reason', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -150,14 +150,14 @@ describe('jobs', () => {
 });
 
 describe('failures', () => {
-  it('rule 7: are answered like results when nothing else was asked for', () => {
+  it('rule 7: are answered like results if nothing else was requested', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
     expect(rig.failed(1, 1)).toEqual(['note job-failed j 1 error', 'send 1 REPLY j error', 'send 1 READY']);
   });
 
-  it('rule 7: retry-count N has a job run N + 1 times in its slot, with growing pauses, and answered once', () => {
+  it('rule 7: retry-count N runs a job N + 1 times in its slot, with growing pauses, and answers it once', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', { ...REPLY, retryCount: 3 }));
     const at: number[] = [];
@@ -187,7 +187,7 @@ describe('failures', () => {
     ]);
   });
 
-  it('rule 7: a run that succeeds ends the repetition', () => {
+  it('rule 7: a successful run ends the repetition', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', { ...REPLY, retryCount: 3 }));
     rig.failed(1, 1);
@@ -196,7 +196,7 @@ describe('failures', () => {
     expect(rig.ran(1, 1, 'at last')).toEqual(['send 1 REPLY j at last', 'send 1 READY']);
   });
 
-  it('rule 7: what was refused is not tried again', () => {
+  it('rule 7: refused jobs are not retried', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', { ...REPLY, retryCount: 3 }));
     rig.take();
@@ -208,7 +208,7 @@ describe('failures', () => {
     ]);
   });
 
-  it('rule 8: a timeout kills the process; the answer goes when it is gone, READY when another is up', () => {
+  it('rule 8: a timeout kills the process; the answer is sent when it is gone, READY when another is up', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', { ...REPLY, timeoutSeconds: 1 }));
     rig.take();
@@ -222,7 +222,7 @@ describe('failures', () => {
     expect(rig.up(1)).toEqual(['send 1 READY']);
   });
 
-  it('rule 8: the limit of the job manager holds for jobs without their own', () => {
+  it('rule 8: the limit of the job manager applies to jobs without their own', () => {
     const rig = SessionRig.registered({ globalTimeoutMs: 150 });
     rig.receive(1, request('mine', { timeoutSeconds: 1 }), request('j'));
     rig.take();
@@ -244,7 +244,7 @@ describe('failures', () => {
     expect(rig.session.stats).toMatchObject({ timeouts: 2, retries: 1, failed: 1 });
   });
 
-  it('rule 8: a run gets more time, once, when our own process was late', () => {
+  it('rule 8: a run gets more time, once, if our own process was late', () => {
     const rig = SessionRig.registered({ globalTimeoutMs: 50 });
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -269,7 +269,7 @@ describe('failures', () => {
     expect(rig.up(1)).toEqual(['send 1 READY']);
   });
 
-  it('rule 9: an idle process that dies costs nothing: what was announced waits for the next one', () => {
+  it('rule 9: an idle process that dies costs nothing: its announced slot waits for the next one', () => {
     const rig = SessionRig.registered();
     expect(rig.gone(1)).toEqual(['note process-died 1 killed']);
     rig.take();
@@ -310,10 +310,10 @@ describe('liveness', () => {
     expect(opens(rig.take())).toEqual([`open 2 ${B} as #9`]);
   });
 
-  it('rule 10: pauses double from loss to loss, and begin anew after minUptimeMs', () => {
+  it('rule 10: pauses double from loss to loss, and start over after minUptimeMs', () => {
     const rig = SessionRig.registered();
     rig.play({ kind: 'lost', socket: 1, reason: 'socket-failed' });
-    // Each attempt goes on for ackTimeoutMs.
+    // Each attempt lasts for ackTimeoutMs.
     rig.advance(50 + 200 + 100 + 200 + 200 + 200);
     expect(notes(rig.take(), 'lost').map((line) => Number(line.split(' ').at(-1)))).toEqual([50, 100, 200, 400]);
     rig.advance(400);
@@ -334,7 +334,7 @@ describe('liveness', () => {
     expect(notes(rig.take(), 'lost')).toEqual([]);
   });
 
-  it('rule 2: a connection that ended begins again at once, with READY for free slots only', () => {
+  it('rule 2: a connection that ended starts again at once, with READY for free slots only', () => {
     const rig = SessionRig.registered({ endpoints: [A, B] });
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -345,7 +345,7 @@ describe('liveness', () => {
     expect(rig.ran(1, 1)).toEqual(['send 2 REPLY j ok', 'send 2 READY']);
   });
 
-  it('rule 10: what ended meanwhile is sent on the new connection, before READY', () => {
+  it('rule 10: results of the meantime are sent on the new connection, before READY', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', REPLY), request('b', GUARANTEE), request('c'));
     rig.play({ kind: 'lost', socket: 1, reason: 'peer-gone' });
@@ -358,7 +358,7 @@ describe('liveness', () => {
     expect(sends(rig.take())).toEqual(['send 2 REPLY a A', 'send 2 REPLY b B', 'send 2 READY', 'send 2 READY']);
   });
 
-  it('rule 10: a result that did not go out is sent on the new connection', () => {
+  it('rule 10: a result that was not sent goes out on the new connection', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.ran(1, 1, 'R');
@@ -368,7 +368,11 @@ describe('liveness', () => {
     rig.advance(50);
     rig.take();
     rig.ack(2);
-    expect(sends(rig.take())).toEqual(['send 2 REPLY j R', 'send 2 READY', 'send 2 READY']);
+    expect(sends(rig.take())).toEqual([
+      'a message over the limits starts a new conversation, because it may have been a job',
+      'send 2 READY',
+      'send 2 READY',
+    ]);
     expect(rig.session.stats.replies).toBe(1);
   });
 
@@ -405,7 +409,7 @@ describe('liveness', () => {
 describe('a broker that leaves', () => {
   const BYE = { kind: 'bye', id: 'b', word: 'KBYE' } as const;
 
-  it('rule 12: is sent nothing more, and the next one is tried', () => {
+  it('rule 12: gets nothing more, and the next one is tried', () => {
     const rig = SessionRig.registered({ endpoints: [A, B] });
     expect(rig.receive(1, BYE)).toEqual([
       'close 1 flush',
@@ -415,7 +419,7 @@ describe('a broker that leaves', () => {
     ]);
   });
 
-  it('rule 12: is sent the results of its jobs, until the last of them', () => {
+  it('rule 12: gets the results of its jobs, until the last of them', () => {
     const rig = SessionRig.registered({ endpoints: [A, B] });
     rig.receive(1, request('a', REPLY), request('b', REPLY));
     rig.receive(1, BYE, BYE);
@@ -426,7 +430,7 @@ describe('a broker that leaves', () => {
     expect(rig.ran(0, 2)).toEqual(['send 1 REPLY b ok', 'close 1 flush', 'send 2 READY']);
   });
 
-  it('rule 12: and ends its connection leaves its results to the next one', () => {
+  it('rule 12: and closes its connection leaves its results to the next one', () => {
     const rig = SessionRig.registered({ endpoints: [A, B] });
     rig.receive(1, request('a', REPLY));
     rig.receive(1, BYE);
@@ -437,7 +441,7 @@ describe('a broker that leaves', () => {
     expect(rig.ran(1, 1)).toEqual(['send 2 REPLY a ok', 'send 2 READY']);
   });
 
-  it('rule 12: and comes back again and again is met after growing pauses', () => {
+  it('rule 12: and returns again and again is met after growing pauses', () => {
     const rig = SessionRig.registered();
     for (const [socket, wait] of [
       [1, 0],
@@ -450,7 +454,7 @@ describe('a broker that leaves', () => {
     }
   });
 
-  it('rule 12: by DISCONNECT makes the job manager say farewell, finish and end', () => {
+  it('rule 12: by DISCONNECT makes the job manager say goodbye, finish and end', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -471,7 +475,7 @@ describe('the end', () => {
     ['both', ['send 1 KBAI', 'send 1 KBYE']],
     ['kbai', ['send 1 KBAI']],
     ['kbye', ['send 1 KBYE']],
-  ] as const)('rule 11: an idle job manager says its farewell (%s) and ends', (byes, words) => {
+  ] as const)('rule 11: an idle job manager says goodbye (%s) and ends', (byes, words) => {
     const rig = SessionRig.registered({ byes });
     expect(rig.play({ kind: 'drain' })).toEqual([...words, `note left ${A} drained`, 'close 1 flush', 'ended']);
     expect(rig.session.deadline).toBe(Infinity);
@@ -487,7 +491,7 @@ describe('the end', () => {
     expect(rig.ran(0, 2)).toEqual(['send 1 REPLY b ok', 'close 1 flush', 'ended']);
   });
 
-  it('rule 11: a request that comes after the farewell is not started', () => {
+  it('rule 11: a request that comes after the goodbye is not started', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a'));
     rig.play({ kind: 'drain' });
@@ -495,7 +499,7 @@ describe('the end', () => {
     expect(rig.receive(1, request('late'))).toEqual(['note request-dropped leaving late']);
   });
 
-  it('rule 11: sends heartbeats while jobs that want an answer run, and only then', () => {
+  it('rule 11: sends heartbeats only while jobs run whose result was requested', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', GUARANTEE), request('b'));
     rig.play({ kind: 'drain' });
@@ -506,7 +510,7 @@ describe('the end', () => {
     expect(rig.advance(1000)).toEqual([]);
   });
 
-  it('rule 11: the broker’s silence after the farewell is no loss', () => {
+  it('rule 11: the broker’s silence after the goodbye is not a loss', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', REPLY));
     rig.play({ kind: 'drain' });
@@ -516,7 +520,7 @@ describe('the end', () => {
     expect(rig.ran(1, 1)).toEqual(['send 1 REPLY a ok', 'close 1 flush', 'ended']);
   });
 
-  it('rule 11: a job that is to be run again elsewhere is not answered when it is killed', () => {
+  it('rule 11: a job that is to run again elsewhere is not answered when it is killed', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', { ...REPLY, retryCount: 1 }));
     rig.play({ kind: 'close' });
@@ -524,7 +528,7 @@ describe('the end', () => {
     expect(rig.gone(1)).toEqual(['note job-abandoned a', 'close 1 flush', 'ended']);
   });
 
-  it('rule 11: after killGraceMs what runs is killed; a guaranteed job is left to the broker', () => {
+  it('rule 11: after killGraceMs running jobs are killed; a guaranteed job is left to the broker', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', { ...REPLY, ...GUARANTEE }), request('b', REPLY));
     rig.play({ kind: 'drain' });
@@ -552,7 +556,7 @@ describe('the end', () => {
     expect(rig.ran(1, 1)).toEqual(['send 1 REPLY a ok', 'close 1 flush', 'ended']);
   });
 
-  it('rule 11: a broker that is away while we end gets its results if it comes back in time', () => {
+  it('rule 11: a broker that is down while we end gets its results if it returns in time', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', REPLY));
     rig.play({ kind: 'lost', socket: 1, reason: 'peer-gone' });
@@ -569,7 +573,7 @@ describe('the end', () => {
     ]);
   });
 
-  it('rule 11: and is not waited for longer than an ACK may take', () => {
+  it('rule 11: and is awaited no longer than an ACK may take', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', REPLY));
     rig.play({ kind: 'lost', socket: 1, reason: 'peer-gone' }, { kind: 'drain' });
@@ -579,7 +583,7 @@ describe('the end', () => {
     expect(rig.advance(1)).toContain('ended');
   });
 
-  it('close kills what runs and ends when it is gone', () => {
+  it('close kills running jobs and ends when they are gone', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', REPLY), request('b', GUARANTEE), request('c', GUARANTEE));
     rig.take();
@@ -610,7 +614,7 @@ describe('the end', () => {
     expect(new SessionRig().play({ kind })).toEqual(['ended']);
   });
 
-  it('changes nothing any more once it has ended', () => {
+  it('changes nothing more once it has ended', () => {
     const rig = SessionRig.registered();
     rig.play({ kind: 'close' });
     rig.take();

@@ -17,7 +17,7 @@ type Act =
   | { readonly act: 'drain' | 'close' };
 
 const version = fc.constantFrom('0.2' as const, '0.2' as const, '0.2' as const, '0.1' as const);
-/** Mostly what keeps a conversation going, besides whatever frames a broken or hostile broker may send. */
+/** Mostly messages that keep a conversation going, besides any frames that a broken or hostile broker may send. */
 const command: fc.Arbitrary<MdpToWorker> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('heartbeat'), version }) },
   {
@@ -55,7 +55,7 @@ const options: fc.Arbitrary<Partial<MdpWorkerSessionOptions>> = fc.record({
   drainMs: fc.constantFrom(150, 5000),
 });
 
-/** What must hold of the effects alone, whatever came in: a small model of the wire and of the handlers. */
+/** What must hold for the effects alone, whatever came in: a small model of the wire and of the handlers. */
 class Witness {
   readonly #sockets = new Map<number, string[]>();
   readonly #beatAt = new Map<number, number>();
@@ -76,7 +76,7 @@ class Witness {
       case 'open':
         expect(effect.socket).toBe(++this.lastSocket);
         this.#sockets.set(effect.socket, []);
-        // The conversation and, with preferFirst, the question to the first endpoint.
+        // The conversation and, with preferFirst, the probe of the first endpoint.
         expect(this.#sockets.size).toBeLessThanOrEqual(2);
         break;
       case 'close':
@@ -106,7 +106,7 @@ class Witness {
     const log = this.#sockets.get(socket);
     if (log === undefined) throw new Error(`${command.kind} on closed socket ${socket}`);
     expect(log).not.toContain('disconnect');
-    // A socket opens with READY, or is a question of one heartbeat.
+    // A socket opens with READY, or is a probe of one heartbeat.
     if (command.kind === 'worker-ready') expect(log).toEqual([]);
     else if (log[0] !== 'worker-ready') expect([...log, command.kind]).toEqual(['heartbeat']);
     if (command.kind === 'heartbeat') {

@@ -21,7 +21,7 @@ describe('MdpWorkerSession', () => {
     expect(SessionRig.started().request(1, 'c1', 'hello')).toEqual(['run 1 hello']);
   });
 
-  it('rule 2: beats every interval from READY on while idle', () => {
+  it('rule 2: sends heartbeats every interval from READY on while idle', () => {
     const rig = SessionRig.started();
     expect(rig.advance(99)).toEqual([]);
     expect(rig.advance(1)).toEqual(['send 1 HEARTBEAT']);
@@ -29,7 +29,7 @@ describe('MdpWorkerSession', () => {
     expect(rig.advance(100)).toEqual(['send 1 HEARTBEAT', 'send 1 HEARTBEAT']);
   });
 
-  it('rule 2: beats every interval while the handler runs', () => {
+  it('rule 2: sends heartbeats every interval while the handler runs', () => {
     const rig = SessionRig.started();
     rig.request(1, 'c1', 'long');
     rig.take();
@@ -47,7 +47,7 @@ describe('MdpWorkerSession', () => {
     expect(beats(rig.take())).toBe(5);
   });
 
-  it('rule 3: closes, backs off and says READY on a new socket after interval x liveness of silence', () => {
+  it('rule 3: closes, backs off and sends READY on a new socket after interval x liveness of silence', () => {
     const rig = SessionRig.started();
     rig.advance(299);
     rig.take();
@@ -60,7 +60,7 @@ describe('MdpWorkerSession', () => {
   it.each([
     ['a heartbeat', HEARTBEAT],
     ['a request', { kind: 'worker-request', version: '0.2', client: frame('c'), body: [frame('')] } as const],
-    ['a worker command we do not know', { kind: 'malformed', reason: 'unknown-command', side: 'worker' } as const],
+    ['an unknown worker command', { kind: 'malformed', reason: 'unknown-command', side: 'worker' } as const],
     ['a heartbeat with extra frames', { kind: 'malformed', reason: 'extra-frames', side: 'worker' } as const],
   ])('rule 3: %s is a sign of life', (_name, command) => {
     const rig = SessionRig.started();
@@ -76,7 +76,7 @@ describe('MdpWorkerSession', () => {
     ['a client message', { kind: 'malformed', reason: 'wrong-direction', side: 'client' } as const, 'wrong-direction'],
     ['an unknown header', { kind: 'malformed', reason: 'unknown-header', side: 'unknown' } as const, 'unknown-header'],
     ['a worker message of the other version', { kind: 'heartbeat', version: '0.1' } as const, 'wrong-version'],
-  ])('bad input: %s is dropped, counted and no sign of life', (_name, command, reason) => {
+  ])('bad input: %s is dropped, counted and not a sign of life', (_name, command, reason) => {
     const rig = SessionRig.started();
     rig.advance(299);
     rig.take();
@@ -91,7 +91,7 @@ describe('MdpWorkerSession', () => {
     expect(rig.take()).toEqual(['note message-dropped wrong-version']);
   });
 
-  it('bad input: a malformed request is dropped and counted, and the conversation goes on', () => {
+  it('bad input: a malformed request is dropped and counted, and the conversation continues', () => {
     const rig = SessionRig.started();
     expect(rig.receive(1, { kind: 'malformed', reason: 'envelope', side: 'worker' })).toEqual([
       'note message-dropped envelope',
@@ -113,7 +113,7 @@ describe('MdpWorkerSession', () => {
     ]);
   });
 
-  it('bad input: a message without frames is no request and only counted', () => {
+  it('bad input: a message without frames is not a request and only counted', () => {
     const rig = SessionRig.started();
     expect(rig.play({ kind: 'rejected', socket: 1, reason: 'no-frames' })).toEqual(['note message-dropped no-frames']);
   });
@@ -174,7 +174,7 @@ describe('MdpWorkerSession', () => {
     expect(rig.play({ kind: 'failed', job: 1 })).toEqual(['run 2 next']);
   });
 
-  it('rule 4: what still arrives on a closed socket is ignored', () => {
+  it('rule 4: messages that still arrive on a closed socket are ignored', () => {
     const rig = SessionRig.started();
     rig.receive(1, DISCONNECT);
     rig.take();
@@ -205,7 +205,7 @@ describe('MdpWorkerSession', () => {
     expect(rig.final(1, 'more').filter((line) => line.startsWith('send'))).toEqual([]);
   });
 
-  it('rule 5: a 0.1 session never sends PARTIAL and calls FINAL by its 0.1 name', () => {
+  it('rule 5: a 0.1 session never sends PARTIAL and uses the 0.1 name of FINAL', () => {
     const rig = SessionRig.started({ version: '0.1' });
     rig.version = '0.1';
     rig.request(1, 'c1', 'x');
@@ -282,7 +282,7 @@ describe('MdpWorkerSession', () => {
     expect(opens(rig.take()).slice(0, 4)).toEqual([`open 2 ${B}`, `open 3 ${C}`, `open 4 ${A}`, `open 5 ${B}`]);
   });
 
-  it('rule 8: stays where it is without preferFirst', () => {
+  it('rule 8: stays at its endpoint without preferFirst', () => {
     const rig = SessionRig.started({ endpoints: [A, B] });
     rig.receive(1, DISCONNECT);
     rig.take();
@@ -290,7 +290,7 @@ describe('MdpWorkerSession', () => {
   });
 
   describe('rule 8: preferFirst', () => {
-    /** At B on socket 2, one probe period later: socket 3 asks A. */
+    /** At B on socket 2, one probe period later: socket 3 probes A. */
     const asking = (options = {}) => {
       const rig = SessionRig.started({ endpoints: [A, B], preferFirst: true, ...options });
       rig.receive(1, DISCONNECT);
@@ -298,7 +298,7 @@ describe('MdpWorkerSession', () => {
       return rig;
     };
 
-    it('asks the first endpoint once per reconnectMaxMs, without registering there', () => {
+    it('probes the first endpoint once per reconnectMaxMs, without registering there', () => {
       const rig = SessionRig.started({ endpoints: [A, B], preferFirst: true });
       rig.receive(1, DISCONNECT);
       rig.advanceAlive(2, 799, 100);
@@ -335,7 +335,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.final(1, 'done').slice(1, 4)).toEqual(['send 2 FINAL c1 done', 'send 2 DISCONNECT', 'close 2 flush']);
     });
 
-    it('a loss before that ends the wish', () => {
+    it('a loss before that ends the move', () => {
       const rig = asking();
       rig.request(2, 'c1', 'x');
       rig.receive(3, DISCONNECT);
@@ -347,26 +347,26 @@ describe('MdpWorkerSession', () => {
       expect(rig.final(2, 'done')).toEqual(['send 4 FINAL c2 done']);
     });
 
-    it('bytes that are no answer of a worker protocol change nothing', () => {
+    it('bytes that are not an answer of a worker protocol change nothing', () => {
       const rig = asking();
       rig.take();
       rig.receive(3, { kind: 'malformed', reason: 'unknown-header', side: 'unknown' });
       expect(rig.take()).toEqual(['note message-dropped unknown-header']);
     });
 
-    it('a lost conversation ends the question', () => {
+    it('a lost conversation ends the probe', () => {
       const rig = asking();
       rig.take();
       expect(rig.receive(2, DISCONNECT)).toEqual(['close 2', 'close 3', `note lost ${B} disconnected 100`]);
     });
 
-    it('a drain ends the question', () => {
+    it('a drain ends the probe', () => {
       const rig = asking();
       rig.take();
       expect(rig.play({ kind: 'drain' })[0]).toBe('close 3');
     });
 
-    it('at the first endpoint nothing is asked', () => {
+    it('at the first endpoint there is no probe', () => {
       const rig = SessionRig.started({ endpoints: [A, B], preferFirst: true });
       expect(opens(rig.advanceAlive(1, 5000))).toEqual([]);
     });
@@ -421,7 +421,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.session.deadline).toBe(Infinity);
     });
 
-    it('a busy worker finishes, still beating: FINAL, DISCONNECT, close', () => {
+    it('a busy worker finishes, still sending heartbeats: FINAL, DISCONNECT, close', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'x');
       rig.take();
@@ -445,7 +445,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.request(1, 'c2', 'y')).toEqual(['note request-dropped leaving']);
     });
 
-    it('a request that waited already is not started either', () => {
+    it('a request that already waited is not started either', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'x');
       rig.request(1, 'c2', 'y');
@@ -479,7 +479,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.play({ kind: 'drain' })).toEqual(['close 1 flush', `note left ${A} drained`, 'ended']);
     });
 
-    it('drainFinishes: runs what waits and what arrives, and leaves after one interval without a request', () => {
+    it('drainFinishes: runs waiting and arriving requests, and leaves after one interval without a request', () => {
       const rig = SessionRig.started({ drainFinishes: true });
       rig.request(1, 'c1', 'x');
       rig.request(1, 'c2', 'y');
@@ -575,8 +575,8 @@ describe('MdpWorkerSession', () => {
     expect(rig.play({ kind: 'start' }, { kind: 'close' }, { kind: 'drain' })).toEqual([]);
   });
 
-  describe('losses the transport reports', () => {
-    it('a gone connection is a loss, answered at once: the broker forgot us, whatever libzmq reconnects', () => {
+  describe('losses that the transport reports', () => {
+    it('a closed connection is a loss, answered at once: the broker forgot us, whatever libzmq reconnects', () => {
       const rig = SessionRig.started({ endpoints: [A, B] });
       expect(rig.play({ kind: 'lost', socket: 1, reason: 'peer-gone' })).toEqual([
         'close 1',
@@ -594,7 +594,7 @@ describe('MdpWorkerSession', () => {
   });
 
   describe('our own lateness', () => {
-    it('a stall of ours is not the silence of the broker', () => {
+    it("our stall is not the broker's silence", () => {
       const rig = SessionRig.started();
       rig.now = 5000;
       rig.play({ kind: 'timer', lateMs: 4900 });
@@ -604,7 +604,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.take()).not.toContain('close 1');
     });
 
-    it('the credit never shortens the patience', () => {
+    it('the extension never shortens the patience', () => {
       const rig = SessionRig.started();
       rig.now = 250;
       rig.receive(1, HEARTBEAT);
@@ -613,7 +613,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.take()).not.toContain('close 1');
     });
 
-    it('the credit ends: a broker that is silent after the stall is given up after its usual patience', () => {
+    it('the extension ends: a broker that is silent after the stall is given up after its usual time', () => {
       const rig = SessionRig.started();
       rig.now = 5000;
       rig.play({ kind: 'timer', lateMs: 4900 });
@@ -623,7 +623,7 @@ describe('MdpWorkerSession', () => {
       expect(rig.take()).toContain('close 1');
     });
 
-    it('a timer late by less than an interval is no stall', () => {
+    it('a timer late by less than an interval is not a stall', () => {
       const rig = SessionRig.started();
       rig.advance(200);
       rig.now = 390;

@@ -55,7 +55,7 @@ describe('rule 18: list_tasks', () => {
     handler: () => 1,
   });
 
-  it('has a row for each task in the shape of NORFAB, with arguments by JSON Schema', async () => {
+  it("has a row for each task in NORFAB's form, with arguments by JSON Schema", async () => {
     await start({ tasks: { add, plain: () => 1 } });
     const rows = (await resultOf('list_tasks')) as Record<string, unknown>[];
     for (const row of rows)
@@ -83,7 +83,7 @@ describe('rule 18: list_tasks', () => {
     });
   });
 
-  it('has names alone, or one row, or fails', async () => {
+  it('has only names, or one row, or fails', async () => {
     await start({ tasks: { add } });
     expect(await resultOf('list_tasks', { brief: true })).toEqual([
       ...['add', 'delete_fetched_files', 'echo', 'get_inventory', 'get_logs', 'get_version', 'get_watchdog_stats'],
@@ -92,7 +92,7 @@ describe('rule 18: list_tasks', () => {
     expect(await resultOf('list_tasks', { name: 'get_version' })).toMatchObject([{ name: 'get_version' }]);
     expect(await run('list_tasks', { name: 'no' })).toMatchObject({
       failed: true,
-      errors: ['no - task not registered'],
+      errors: ['may be left out with all base tasks, or replaced one by one'],
     });
   });
 
@@ -123,15 +123,15 @@ describe('rule 18: arguments of base tasks', () => {
     expect(await run(task, kwargs, args)).toMatchObject({ failed: true, errors: [expect.stringContaining(error)] });
   });
 
-  it('may be given by position, and null is the default', async () => {
+  it('may be given by position, and null means the default', async () => {
     await start();
     await run('one');
     expect(namesOf(await resultOf('job_list', { task: null, last: null }, [false, true]))).toEqual(['j1']);
   });
 });
 
-describe('rule 18: a worker tells', () => {
-  it('its inventory, its versions and how it is', async () => {
+describe('rule 18: a worker reports', () => {
+  it('its inventory, its versions and its state', async () => {
     await start({ versions: { mine: '7' } });
     expect(await resultOf('get_inventory')).toEqual({ token: 't' });
     expect(await resultOf('get_version')).toMatchObject({
@@ -148,7 +148,7 @@ describe('rule 18: a worker tells', () => {
     });
   });
 
-  it('what it has lately said, by level and time', async () => {
+  it('what it has logged lately, by level and time', async () => {
     await start({ tasks: { bad: () => Promise.reject(new Error('broken')) } });
     await run('bad');
     const records = (await resultOf('get_logs', { last: 0 })) as { ts: string; message: string; level: string }[];
@@ -162,7 +162,7 @@ describe('rule 18: a worker tells', () => {
     expect(await resultOf('get_logs', { logger: 'other' })).toEqual([]);
   });
 
-  it('what it was called with, late or as a failure', async () => {
+  it('its arguments, late or as a failure', async () => {
     await start();
     expect(await resultOf('echo', { ping: 'pong' }, [1])).toEqual({
       ...{ juuid: 'j1', client_address: 'c1', timeout: 60, task: 'echo' },
@@ -181,7 +181,7 @@ describe('rule 18: a worker tells', () => {
 });
 
 describe('rule 18: jobs', () => {
-  it('are listed, the newest first, by state, task, client and uuid', async () => {
+  it('are listed, newest first, by state, task, client and uuid', async () => {
     await start();
     await run('one');
     await run('nothing of this name');
@@ -201,7 +201,7 @@ describe('rule 18: jobs', () => {
     expect(await resultOf('job_list', { uuid: 'none' })).toEqual([]);
   });
 
-  it('are told one by one, with their result and what they have told', async () => {
+  it('are shown one by one, with their result and events', async () => {
     await start({ tasks: { two: (_, { progress }) => (progress('half'), 2) } });
     await run('two', { a: 1 });
     const whole = await resultOf('job_details', { uuid: 'j1' });
@@ -226,7 +226,7 @@ describe('rule 18: jobs', () => {
 });
 
 describe('rule 18: run_shell_cmd', () => {
-  it('is no task unless it is switched on', async () => {
+  it('does not exist unless it is turned on', async () => {
     await start();
     expect(await run('run_shell_cmd', { command: 'true' })).toMatchObject({ errors: ['unknown task "run_shell_cmd"'] });
   });
@@ -252,7 +252,7 @@ describe('rule 18: run_shell_cmd', () => {
     expect(long.stdout).toHaveLength(1_048_576);
   });
 
-  it('kills what takes too long, or is deleted, with all that it has started', async () => {
+  it('kills a command that takes too long, or is deleted, with all that it has started', async () => {
     await start({ shellCommands: true });
     expect(await run('run_shell_cmd', { command: 'sleep 3600 & sleep 3600; true', timeout: 1 })).toMatchObject({
       failed: true,

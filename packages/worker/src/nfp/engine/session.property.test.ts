@@ -9,7 +9,7 @@ import type { NfpAskedJob, NfpWorkerEffect, NfpWorkerEvent } from './events.js';
 import { decodeJob } from './records.js';
 import { NfpWorkerSession } from './session.js';
 
-/** A step of a story. Runs and questions are named by how long ago they began, so that most of them exist. */
+/** A step of a story. Runs and queries are named by how long ago they started, so that most of them exist. */
 type Act =
   | { readonly act: 'wait'; readonly ms: number; readonly late: boolean }
   | {
@@ -21,12 +21,12 @@ type Act =
     }
   | { readonly act: 'command'; readonly command: NfpToWorker }
   | { readonly act: 'done' | 'failed' | 'ask' | 'event'; readonly ago: number }
-  /** What becomes of the commit that is under way. */
+  /** What happens to the pending commit. */
   | { readonly act: 'written' | 'unwritten' }
   | { readonly act: 'question' | 'restarted' | 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
 
 const uuid = fc.constantFrom('u1', 'u2', 'u3', 'u4', 'u5', 'u6');
-/** What goes to workers instead of the broker. */
+/** What is sent to workers instead of the broker. */
 const JOBS: Readonly<Record<string, NfpAskedJob>> = {
   q2: { target: 'all', awaits: 'result' },
   q3: { target: '["f1"]', awaits: 'chunk', put: { offset: 1 } },
@@ -80,7 +80,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ act: fc.constantFrom('drain', 'close') }) },
 );
 
-/** A session with a disk that fails and a machine that crashes, and the books of whoever deals with it. */
+/** A session with a disk that fails and a machine that crashes, and the records of its clients. */
 class Story {
   readonly #records = new Map<string, Uint8Array>();
   #session = this.#begin();
@@ -162,7 +162,7 @@ class Story {
     this.#checkAccepted();
   }
 
-  /** Lets everything come to its end: the disk works, tasks finish, and every job that was accepted has a result. */
+  /** Lets everything end: the disk works, tasks finish, and every accepted job has a result. */
   finish(): void {
     if (this.#ended || this.#isLeaving) this.#crash();
     for (let round = 0; round < 10; round++) {
@@ -314,7 +314,7 @@ class Story {
   }
 }
 
-it('rules 4 and 12: whatever clients, disk and machine do, no accepted job vanishes, and each comes to an end', () => {
+it('rules 4 and 12: whatever clients, disk and machine do, no accepted job vanishes, and each one ends', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120, size: 'max' }), (acts) => {
       const story = new Story();

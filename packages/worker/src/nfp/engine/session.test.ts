@@ -24,12 +24,12 @@ const opened = (rig: JobSessionRig, body: unknown) =>
   });
 
 describe('the connection', () => {
-  it('rule 1: begins with OPEN and READY at once, or with READY alone', () => {
+  it('rule 1: starts with OPEN and READY at once, or with READY alone', () => {
     expect(new JobSessionRig().start().sent).toEqual(['worker-open', 'worker-ready']);
     expect(new JobSessionRig({ sendOpen: false }).start().sent).toEqual(['worker-ready']);
   });
 
-  it('rule 1: keeps to the terms that OPEN brings back, within bounds, until the next conversation', () => {
+  it('rule 1: follows the terms in the answer to OPEN, within bounds, until the next conversation', () => {
     const rig = new JobSessionRig().start();
     opened(rig, { name: 'b', version: '1', keepalive: { interval: 10, multiplier: 99 } });
     rig.take();
@@ -49,7 +49,7 @@ describe('the connection', () => {
     expect(rig.wait(2999).sent).toEqual(['worker-keepalive', 'worker-keepalive']);
   });
 
-  it('rule 2: a KEEPALIVE goes out every interval, whatever else does', () => {
+  it('rule 2: a KEEPALIVE is sent every interval, whatever else is sent', () => {
     const rig = new JobSessionRig().start();
     rig.take();
     for (let second = 0; second < 4; second++) {
@@ -59,7 +59,7 @@ describe('the connection', () => {
     expect(rig.sent.filter((kind) => kind === 'worker-keepalive')).toHaveLength(4);
   });
 
-  it('rule 3: a silent broker is told DISCONNECT, and tried again elsewhere with growing delays', () => {
+  it('rule 3: a silent broker gets DISCONNECT, and others are tried with growing delays', () => {
     const rig = new JobSessionRig().start();
     rig.take();
     rig.wait(3000);
@@ -74,7 +74,7 @@ describe('the connection', () => {
     ]);
   });
 
-  it('rule 3: DISCONNECT of the broker ends the conversation without a word', () => {
+  it('rule 3: DISCONNECT of the broker ends the conversation without an answer', () => {
     const rig = new JobSessionRig().start();
     rig.take();
     told(rig);
@@ -83,7 +83,7 @@ describe('the connection', () => {
     expect(rig.wait(100).sent).toEqual(['worker-open', 'worker-ready']);
   });
 
-  it('rule 3: jobs in hand go on, and their results can be fetched over the next conversation', () => {
+  it('rule 3: jobs in hand continue, and their results can be fetched over the next conversation', () => {
     const rig = new JobSessionRig().start().post('u1');
     told(rig);
     rig.done('u1').wait(100).say('get', 'u1', {}, 'c2');
@@ -107,7 +107,7 @@ describe('the connection', () => {
 });
 
 describe('a job', () => {
-  it('rule 4: is accepted when it is on the disk, and not before', () => {
+  it('rule 4: is accepted when it is on disk, and not before', () => {
     const rig = new JobSessionRig().start();
     rig.commits = false;
     rig.post('u1');
@@ -127,7 +127,7 @@ describe('a job', () => {
     expect(new JobSessionRig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
   });
 
-  it('rule 4: makes calls about it wait meanwhile: sixteen per job, and 64 MiB of all jobs besides the first', () => {
+  it('rule 4: makes calls about it wait meanwhile: sixteen per job, and 64 MiB for all jobs besides the first', () => {
     const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.commits = false;
     rig.post('u1').post('u2');
@@ -146,7 +146,7 @@ describe('a job', () => {
     expect(rig.answers('u3')).toEqual([]);
   });
 
-  it('rule 10: with more than a million values is no call', () => {
+  it('rule 10: with more than a million values is not a call', () => {
     const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.say('post', 'u1', `{"task":"add","args":[${'[],'.repeat(600_000)}1]}`);
     expect(rig.answers('u1')).toEqual(['500 FAILED']);
@@ -165,7 +165,7 @@ describe('a job', () => {
     expect(rig.notes('job-accepted')).toHaveLength(50);
   });
 
-  it('runs with its call, says starting and completed, and keeps its result', () => {
+  it('runs with its call, reports starting and completed, and keeps its result', () => {
     const rig = new JobSessionRig().start().post('u1').done('u1');
     expect(rig.all('run')).toMatchObject([
       { uuid: 'u1', task: 'add', attempt: 1, timeoutMs: 60_000, call: { args: [1, 2], kwargs: {} } },
@@ -211,11 +211,11 @@ describe('a job', () => {
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2']);
     rig.done('u2').done('u1');
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2', 'u3', 'u4']);
-    // What has waited is on the disk alone.
+    // Waiting jobs are only on disk.
     expect(rig.all('run')[3]).toMatchObject({ uuid: 'u4', call: undefined });
   });
 
-  it('rule 5: does not begin before one that was accepted earlier, whatever is free when it comes', () => {
+  it('rule 5: does not start before one that was accepted earlier, whatever is free when it comes', () => {
     const rig = new JobSessionRig().start().post('u1').post('u2');
     rig.commits = false;
     rig.post('u3');
@@ -270,7 +270,7 @@ describe('a job', () => {
     expect(rig.said).toMatchObject([{ status: 500 }]);
   });
 
-  it('in the shape of the tables is answered in that shape', () => {
+  it('in the form of the tables is answered in that form', () => {
     const rig = new JobSessionRig().start().sayTable('post', 'u1', { task: 'add' }).done('u1').sayTable('get', 'u1');
     expect(rig.said.map(({ to, command, status }) => `${to} ${command} ${status}`)).toEqual([
       'table:math response 201',
@@ -282,7 +282,7 @@ describe('a job', () => {
 });
 
 describe('a job posted again', () => {
-  it('rule 6: is accepted again, not run again, and its events go to the newer poster', () => {
+  it('rule 6: is accepted again, not run again, and its events go to the newer client', () => {
     const rig = new JobSessionRig()
       .start()
       .post('u1')
@@ -303,7 +303,7 @@ describe('a job posted again', () => {
     expect(rig.said.at(-1)).toMatchObject({ status: 400, body: { errors: ['uuid is in use for another call'] } });
   });
 
-  it('rule 6: before it is on the disk is answered after the first one', () => {
+  it('rule 6: before it is on disk is answered after the first one', () => {
     const rig = new JobSessionRig().start();
     rig.commits = false;
     rig.post('u1').post('u1').say('get', 'u1');
@@ -313,7 +313,7 @@ describe('a job posted again', () => {
 });
 
 describe('GET', () => {
-  it('rule 7: says 300 while a job waits or runs, then its result, to anybody', () => {
+  it('rule 7: says 300 while a job waits or runs, then its result, to any client', () => {
     const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.say('get', 'u1').say('get', 'u2');
     rig.done('u1').say('get', 'u1', {}, 'c9');
@@ -327,7 +327,7 @@ describe('GET', () => {
     expect(rig.answers('u9')).toEqual(['404 JOB NOT FOUND', '404 JOB NOT FOUND']);
   });
 
-  it('of a result the disk does not give is answered with 500', () => {
+  it('rule 7: of a result that the disk does not return is answered with 500', () => {
     const rig = new JobSessionRig().start().post('u1').done('u1');
     const effects = rig.session.step({ kind: 'message', socket: 1, command: { ...callOf('get', 'u1') } }, rig.now);
     const load = effects.find((effect) => effect.kind === 'load')!;
@@ -350,7 +350,7 @@ function callOf(command: 'get', uuid: string) {
 }
 
 describe('DELETE', () => {
-  it('rule 8: takes a job out of the queue', () => {
+  it('rule 8: removes the job from the queue', () => {
     const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').say('delete', 'u2').done('u1');
     expect(rig.answers('u2')).toEqual(['201 ACCEPTED', '200 CANCELLED']);
     expect(rig.all('run')).toHaveLength(1);
@@ -359,7 +359,7 @@ describe('DELETE', () => {
     expect(rig.answers('u2').at(-1)).toBe('200 result');
   });
 
-  it('rule 8: tells a running task to stop, and whatever comes of it is cancelled', () => {
+  it('rule 8: tells a running task to stop, and its result is cancelled whatever it is', () => {
     const rig = new JobSessionRig().start().post('u1').say('delete', 'u1').say('delete', 'u1');
     expect(rig.all('abort')).toMatchObject([{ reason: 'deleted' }]);
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '200 CANCELLING', '200 CANCELLING']);
@@ -388,7 +388,7 @@ describe('a running task', () => {
     expect(rig.said.at(-1)).toEqual({ command: 'stream', to: 'c1', uuid: 'u1', status: 200, body: 'bytes' });
   });
 
-  it('rule 9: is given what clients PUT; without a run it is dropped', () => {
+  it('rule 9: gets what clients PUT; without a run it is dropped', () => {
     const rig = new JobSessionRig()
       .start()
       .post('u1')
@@ -400,7 +400,7 @@ describe('a running task', () => {
     expect(rig.notes('message-dropped')).toHaveLength(2);
   });
 
-  it('rule 9: asks its client, who is told by an event and by 102, and answers by PUT', () => {
+  it('rule 9: asks its client, which is told by an event and by 102, and answers by PUT', () => {
     const rig = new JobSessionRig().start().post('u1');
     const question = { id: 'q1', question: 'go on?', default: false, timeoutMs: 20_000, metadata: {} };
     const run = rig.runOf('u1');
@@ -431,7 +431,7 @@ describe('a running task', () => {
 });
 
 describe('the disk', () => {
-  it('rule 11: that takes no writes refuses new jobs and loses nothing of the accepted ones', () => {
+  it('rule 11: that is read-only refuses new jobs and loses no accepted ones', () => {
     const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.commits = false;
     rig.take();
@@ -457,7 +457,7 @@ describe('the disk', () => {
     expect(rig.all('run').at(-1)).toMatchObject({ uuid: 'u2', attempt: 1 });
   });
 
-  it('rule 11: that fails when a job is to start leaves it in its place', () => {
+  it('rule 11: that fails when a job is to start leaves the job in its place', () => {
     const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').post('u3');
     rig.commits = false;
     rig.done('u1');
@@ -478,7 +478,7 @@ describe('after a crash', () => {
     return rig.records;
   };
 
-  it('rule 12: what had begun runs again, and what waited goes on in its order', () => {
+  it('rule 12: started jobs run again, and waiting ones continue in order', () => {
     const rig = new JobSessionRig({ concurrency: 1 }, crashed()).start();
     rig.done('u2').done('u3');
     expect(rig.all('run').map(({ uuid, attempt }) => [uuid, attempt])).toEqual([
@@ -489,13 +489,13 @@ describe('after a crash', () => {
     expect(rig.answers('u1')).toEqual(['200 result']);
   });
 
-  it('rule 12: what had begun fails with crashPolicy fail', () => {
+  it('rule 12: started jobs fail with crashPolicy fail', () => {
     const rig = new JobSessionRig({ crashPolicy: 'fail' }, crashed()).start();
     expect(rig.result('u2')).toMatchObject({ failed: true, errors: ['interrupted'] });
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u3']);
   });
 
-  it('rule 12: a job that has been begun maxRuns times fails', () => {
+  it('rule 12: a job that has been started maxRuns times fails', () => {
     const { records } = new JobSessionRig().start().post('u1');
     for (let crash = 0; crash < 2; crash++) expect(new JobSessionRig({}, records).start().all('run')).toHaveLength(1);
     const last = new JobSessionRig({}, records).start();
@@ -510,7 +510,7 @@ describe('after a crash', () => {
 });
 
 describe('results', () => {
-  it('rule 13: leave after resultTtlMs with all that belongs to them', () => {
+  it('rule 13: leave after resultTtlMs with everything that belongs to them', () => {
     const rig = new JobSessionRig().start().post('u1').done('u1');
     for (let n = 0; n < 10; n++) heard(rig.wait(999));
     rig.say('get', 'u1');
@@ -536,14 +536,14 @@ describe('results', () => {
     expect(rig.result('u1')).toBeDefined();
   });
 
-  it('rule 13: leave before their time when there are more than resultsMax, the oldest first', () => {
+  it('rule 13: leave before their time if there are more than resultsMax, oldest first', () => {
     const rig = new JobSessionRig().start();
     for (let n = 0; n < 7; n++) rig.post(`u${n}`).done(`u${n}`);
     expect(['u0', 'u1', 'u2'].map((uuid) => rig.records.has(`result/${uuid}`))).toEqual([false, false, true]);
     expect(rig.notes('results-removed')).toHaveLength(2);
   });
 
-  it('rule 13: leave a thousand in a commit', () => {
+  it('rule 13: leave a thousand per commit', () => {
     const rig = new JobSessionRig({ resultsMax: 3000, maxPendingJobs: 3000, keepaliveIntervalMs: 600_000 }).start();
     rig.checks = false;
     for (let n = 0; n < 2500; n++) rig.post(`u${n}`).done(`u${n}`);
@@ -594,7 +594,7 @@ describe('mmi.service.worker', () => {
     expect(shown(new JobSessionRig({}, rig.records).start()).said.at(-1)).toMatchObject({ status: 200, body: last });
   });
 
-  it('rule 15: says that it has no events of a job that waits, is not known, or told too much', () => {
+  it('rule 15: says that it has no events for a job that waits, is unknown, or had too many', () => {
     const rig = new JobSessionRig({ concurrency: 1, maxMessageBytes: 4096 }).start().post('u1').post('u2');
     const shown = (uuid: unknown) => rig.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } }).said.at(-1);
     expect(shown('u2')).toMatchObject({ status: 200, body: [] });
@@ -607,7 +607,7 @@ describe('mmi.service.worker', () => {
     expect(shown('u1')).toMatchObject({ command: 'mmi', status: 500 });
   });
 
-  it('rule 15: refuses commands unless they are allowed, and what is no task', () => {
+  it('rule 15: refuses commands unless they are allowed, and invalid tasks', () => {
     const rig = new JobSessionRig().start();
     for (const task of ['restart', 'shutdown', 'disconnect'])
       expect(ask(rig, task)).toMatchObject({
@@ -631,7 +631,7 @@ describe('mmi.service.worker', () => {
     return rig.start().post('u1').say('mmi', 'm1', { task: 'restart' });
   };
 
-  it('rule 15: restart accepts and begins nothing until what runs has ended, inventory and hook are renewed, and it is back', () => {
+  it('rule 15: restart accepts and starts nothing until running tasks have ended, inventory and hook are renewed, and it is back', () => {
     const rig = restarting().post('u2');
     expect(rig.answers('u2')).toEqual(['201 ACCEPTED']);
     expect(ask(rig, 'show_workers')).toMatchObject({ body: [{ status: 'restarting', running: 1 }] });
@@ -649,7 +649,7 @@ describe('mmi.service.worker', () => {
     expect([rig.all('close').length, rig.all('open').length, rig.all('restart').length]).toEqual([1, 2, 1]);
   });
 
-  it('rule 15: restart tells tasks to stop after drainMs, and runs them again before all that wait', () => {
+  it('rule 15: restart tells tasks to stop after drainMs, and runs them again before waiting ones', () => {
     const rig = restarting({ keepaliveMultiplier: 20 }).post('u2').wait(5000);
     expect(rig.all('abort')).toMatchObject([{ reason: 'restart' }]);
     rig.failed('u1').on({ kind: 'restarted' });
@@ -661,7 +661,7 @@ describe('mmi.service.worker', () => {
   });
 
   it.each([{ crashPolicy: 'fail' }, { maxRuns: 1 }])(
-    'rule 15: with %j what restart had to stop has failed',
+    'rule 15: with %j the tasks that restart had to stop have failed',
     (options) => {
       const rig = restarting({ keepaliveMultiplier: 20, ...options })
         .wait(5000)
@@ -670,7 +670,7 @@ describe('mmi.service.worker', () => {
     },
   );
 
-  it('rule 15: restart does not wait for ever for a task that does not stop, whatever comes of that later', () => {
+  it('rule 15: restart does not wait for ever for a task that does not stop, whatever it returns later', () => {
     const rig = restarting({ keepaliveMultiplier: 20, concurrency: 2 }).wait(9999);
     expect(rig.all('restart')).toEqual([]);
     expect(rig.wait(1).all('restart')).toHaveLength(1);
@@ -694,7 +694,7 @@ describe('mmi.service.worker', () => {
 });
 
 describe('leaving', () => {
-  it('rule 14: a drain begins nothing, finishes what runs, and says DISCONNECT last', () => {
+  it('rule 14: a drain starts nothing, finishes running tasks, and sends DISCONNECT last', () => {
     const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').on({ kind: 'drain' }).post('u3');
     expect(rig.answers('u3')).toEqual(['500 FAILED']);
     rig.done('u1');
@@ -704,7 +704,7 @@ describe('leaving', () => {
     expect(new JobSessionRig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u2', attempt: 1 }]);
   });
 
-  it('rule 14: after drainMs what still runs is aborted and runs again after the next start', () => {
+  it('rule 14: after drainMs running tasks are aborted and run again after the next start', () => {
     const rig = new JobSessionRig().start().post('u1').on({ kind: 'drain' });
     heard(rig.wait(2500));
     rig.wait(2500);
@@ -715,7 +715,7 @@ describe('leaving', () => {
     expect(new JobSessionRig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u1', attempt: 2 }]);
   });
 
-  it('rule 14: a close aborts at once, and a result that comes nevertheless is kept', () => {
+  it('rule 14: a close aborts at once, and a result that still comes is kept', () => {
     const rig = new JobSessionRig().start().post('u1').post('u2').on({ kind: 'close' });
     expect(rig.all('abort')).toHaveLength(2);
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
@@ -725,7 +725,7 @@ describe('leaving', () => {
     expect(rig.result('u2')).toBeUndefined();
   });
 
-  it('rule 14: does not wait for a disk that is broken', () => {
+  it('rule 14: does not wait for a broken disk', () => {
     const rig = new JobSessionRig().start().post('u1');
     rig.commits = false;
     rig.done('u1').fail(rig.all('commit').at(-1)!).on({ kind: 'drain' });
@@ -738,7 +738,7 @@ describe('leaving', () => {
   });
 });
 
-it('times are those of the Gregorian calendar', () => {
+it('times use the Gregorian calendar', () => {
   const rig = new JobSessionRig().start();
   const days = ['2000-02-29', '2024-02-29', '2024-12-31', '2026-01-01', '2100-03-01', '2026-11-05'];
   for (const [n, day] of days.entries()) {

@@ -16,7 +16,7 @@ type Act =
   | { readonly act: 'final' | 'failed'; readonly ago: number }
   | { readonly act: 'drain' | 'close' };
 
-/** Mostly what keeps a conversation going, besides whatever frames a broken or hostile queue may send. */
+/** Mostly messages that keep a conversation going, besides any frames that a broken or hostile queue may send. */
 const command: fc.Arbitrary<PppToWorker> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'heartbeat' } as const) },
   {
@@ -49,12 +49,12 @@ const options: fc.Arbitrary<Partial<PppWorkerSessionOptions>> = fc.record({
   drainMs: fc.constantFrom(150, 5000),
 });
 
-/** What must hold of the effects alone, whatever came in: a small model of the wire and of the handlers. */
+/** What must hold for the effects alone, whatever came in: a small model of the wire and of the handlers. */
 class Witness {
   #open: number | undefined;
   #said = 0;
   #beatAt = -Infinity;
-  /** Requests of the open connection that nobody has answered or dropped, in the order they came. */
+  /** Requests of the open connection that were neither answered nor dropped, in order. */
   readonly #owed: { readonly addresses: PppStack }[] = [];
   /** The running handler works for the open connection, on the first request of those. */
   #wanted = false;
@@ -101,7 +101,7 @@ class Witness {
         this.#sent(effect.command, now);
         break;
       case 'note':
-        // The one that came last.
+        // The latest one.
         if (effect.note.code === 'request-dropped') expect(this.#owed.pop()).toBeDefined();
         break;
       case 'ended':
@@ -119,7 +119,7 @@ class Witness {
       this.#beatAt = now;
     }
     if (command.kind !== 'reply') return;
-    // In the order of the requests, under their very addresses.
+    // In the order of the requests, under their own addresses.
     const owed = this.#owed.shift();
     expect(owed).toBeDefined();
     expect(command.addresses).toBe(owed?.addresses);

@@ -6,11 +6,11 @@ const A = 'tcp://a:1';
 const B = 'tcp://b:1';
 const C = 'tcp://c:1';
 const opens = (lines: string[]) => lines.filter((line) => line.startsWith('open'));
-/** What a conversation begins with on socket `n`. */
+/** What a conversation starts with on socket `n`. */
 const begins = (n: number, endpoint = A) => [`open ${n} ${endpoint}`, `send ${n} READY`, `note ready ${endpoint}`];
 
 describe('PppWorkerSession', () => {
-  it('rule 1: opens one socket to the first queue and says READY before anything else', () => {
+  it('rule 1: opens one socket to the first queue and sends READY before anything else', () => {
     const rig = new SessionRig({ endpoints: [A, B] });
     expect(rig.play({ kind: 'start' })).toEqual(begins(1));
   });
@@ -19,14 +19,14 @@ describe('PppWorkerSession', () => {
     expect(SessionRig.started().play({ kind: 'start' })).toEqual([]);
   });
 
-  it('rule 1: a request may be the first thing the queue says', () => {
+  it('rule 1: a request may be the first message of the queue', () => {
     expect(SessionRig.started().request(1, 'c1', 'hello')).toEqual(['run 1 hello']);
   });
 
   describe('bound', () => {
     const binds = () => new SessionRig({ binds: true });
 
-    it('rule 11: says READY to the queue that connects, and waits for it without heartbeats or limit', () => {
+    it('rule 11: sends READY to the queue that connects, and waits for it without heartbeats or limit', () => {
       const rig = binds();
       expect(rig.play({ kind: 'start' })).toEqual([`open 1 ${A}`]);
       rig.take();
@@ -37,7 +37,7 @@ describe('PppWorkerSession', () => {
       expect(rig.advance(100)).toEqual([`note ready ${A}`, 'send 1 HEARTBEAT']);
     });
 
-    it('rule 11: begins anew after silence, and waits again', () => {
+    it('rule 11: starts anew after silence, and waits again', () => {
       const rig = binds();
       rig.play({ kind: 'start' }, { kind: 'bound', socket: 1 }, { kind: 'sent', socket: 1 });
       rig.advance(299);
@@ -64,7 +64,7 @@ describe('PppWorkerSession', () => {
   });
 
   describe('heartbeats', () => {
-    it('rule 2: leave every interval while idle', () => {
+    it('rule 2: are sent every interval while idle', () => {
       const rig = SessionRig.started();
       expect(rig.advance(99)).toEqual([]);
       expect(rig.advance(1)).toEqual(['send 1 HEARTBEAT']);
@@ -72,7 +72,7 @@ describe('PppWorkerSession', () => {
       expect(rig.advance(100)).toEqual(['send 1 HEARTBEAT', 'send 1 HEARTBEAT']);
     });
 
-    it('rule 2: leave every interval while a handler works and requests wait', () => {
+    it('rule 2: are sent every interval while a handler works and requests wait', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'long');
       rig.request(1, 'c2', 'next');
@@ -89,7 +89,7 @@ describe('PppWorkerSession', () => {
       expect(rig.advance(40)).toEqual(['send 1 HEARTBEAT']);
     });
 
-    it('rule 2: leave during a drain', () => {
+    it('rule 2: are sent during a drain', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'x');
       rig.play({ kind: 'drain' });
@@ -99,21 +99,21 @@ describe('PppWorkerSession', () => {
   });
 
   describe('replies', () => {
-    it('rule 3: go back under the address of their request', () => {
+    it('rule 3: return under the address of their request', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'a', 'b');
       rig.take();
       expect(rig.final(1, 'x', '', 'y')).toEqual(['send 1 REPLY c1 x,,y']);
     });
 
-    it('rule 4: go back under all addresses of a stack, in their order', () => {
+    it('rule 4: return under all addresses of a stack, in order', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1/hop1/hop2', 'x');
       rig.take();
       expect(rig.final(1, 'y')).toEqual(['send 1 REPLY c1/hop1/hop2 y']);
     });
 
-    it('rule 3: carry the very address frames that came', () => {
+    it('rule 3: carry the same address frames that came', () => {
       const rig = SessionRig.started();
       const addresses = [Uint8Array.of(0, 0x6b, 0x8b, 0x45, 0x67), Uint8Array.of(255)];
       rig.receive(1, { kind: 'request', addresses, content: [frame('x')] });
@@ -145,7 +145,7 @@ describe('PppWorkerSession', () => {
   });
 
   describe('silence', () => {
-    it('rule 5: of interval x liveness closes the socket; after a wait a new one says READY', () => {
+    it('rule 5: of interval x liveness closes the socket; after a wait a new one sends READY', () => {
       const rig = SessionRig.started();
       rig.advance(299);
       rig.take();
@@ -177,7 +177,7 @@ describe('PppWorkerSession', () => {
       expect(rig.take()).toContain('close 1');
     });
 
-    it('rule 5: ends the job of that connection: its result is thrown away', () => {
+    it('rule 5: ends the job of that connection: its result is discarded', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'slow');
       rig.advance(300);
@@ -237,7 +237,7 @@ describe('PppWorkerSession', () => {
       expect(delaysOf(SessionRig.started(), 7)).toEqual([50, 100, 200, 400, 800, 800, 800]);
     });
 
-    it('rule 6: with the defaults, 1 to 32 seconds as the Guide’s worker', () => {
+    it('rule 6: with the defaults, 1 to 32 seconds like the Guide’s worker', () => {
       const rig = SessionRig.started({ reconnectMinMs: 1000, reconnectMaxMs: 32_000 });
       expect(delaysOf(rig, 7)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 32_000]);
     });
@@ -248,7 +248,7 @@ describe('PppWorkerSession', () => {
       expect(delaysOf(lowest, 3)).toEqual([25, 50, 100]);
     });
 
-    it('rule 6: goes on growing after a queue that speaks and then falls silent', () => {
+    it('rule 6: keeps growing after a queue that speaks and then falls silent', () => {
       const rig = SessionRig.started();
       rig.advance(350);
       rig.advanceAlive(2, 600);
@@ -327,7 +327,7 @@ describe('PppWorkerSession', () => {
       expect(rig.play({ kind: 'failed', job: 1 }).slice(1)).toEqual(['send 1 READY', `note ready ${A}`, 'run 2 good']);
     });
 
-    it('rule 8: sends nothing for a job whose result nobody wants any more', () => {
+    it('rule 8: sends nothing for a job whose result is no longer needed', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'slow');
       rig.advance(350);
@@ -335,7 +335,7 @@ describe('PppWorkerSession', () => {
       expect(rig.play({ kind: 'failed', job: 1 })).toEqual([]);
     });
 
-    it('rule 8: does not call for more work during a drain', () => {
+    it('rule 8: does not request more work during a drain', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'bad');
       rig.play({ kind: 'drain' });
@@ -376,7 +376,7 @@ describe('PppWorkerSession', () => {
       expect(rig.session.deadline).toBe(Infinity);
     });
 
-    it('rule 10: answers the running job and those that wait, then closes', () => {
+    it('rule 10: answers the running job and the waiting ones, then closes', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'x');
       rig.request(1, 'c2', 'y');
@@ -387,7 +387,7 @@ describe('PppWorkerSession', () => {
       expect(rig.final(2, 'Y')).toEqual(['send 1 REPLY c2 Y', 'close 1 flush', `note left ${A} drained`, 'ended']);
     });
 
-    it('rule 10: a request that arrives meanwhile is not begun', () => {
+    it('rule 10: a request that arrives meanwhile is not started', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'x');
       rig.play({ kind: 'drain' });
@@ -407,7 +407,7 @@ describe('PppWorkerSession', () => {
       expect(rig.final(2, 'done')).toContain('send 2 REPLY c2 done');
     });
 
-    it('rule 10: takes no longer than drainMs', () => {
+    it('rule 10: takes at most drainMs', () => {
       const rig = SessionRig.started({ drainMs: 250 });
       rig.request(1, 'c1', 'x');
       rig.request(1, 'c2', 'y');
@@ -466,7 +466,7 @@ describe('PppWorkerSession', () => {
     expect(rig.play({ kind: 'start' }, { kind: 'close' }, { kind: 'drain' })).toEqual([]);
   });
 
-  describe('rule 3: the form of a request is that of its reply', () => {
+  describe('rule 3: the form of a request determines that of its reply', () => {
     const ask = (addresses: PppStack) => {
       const rig = SessionRig.started();
       rig.receive(1, { kind: 'request', addresses, content: [frame('x')] });
@@ -491,7 +491,7 @@ describe('PppWorkerSession', () => {
       'control-length',
       'request-malformed',
       'no-frames',
-    ])('%s is dropped and counted, and the conversation goes on', (reason) => {
+    ])('%s is dropped and counted, and the conversation continues', (reason) => {
       const rig = SessionRig.started();
       expect(rig.receive(1, { kind: 'malformed', reason })).toEqual([`note message-dropped ${reason}`]);
       rig.take();
@@ -499,7 +499,7 @@ describe('PppWorkerSession', () => {
     });
 
     it.each(['too-large', 'too-many-frames'] as const)(
-      '%s: may have been a request, so a new connection says READY at once, replies under way are kept',
+      '%s: may have been a request, so a new connection sends READY at once; pending replies are kept',
       (reason) => {
         const rig = SessionRig.started();
         expect(rig.play({ kind: 'rejected', socket: 1, reason })).toEqual([

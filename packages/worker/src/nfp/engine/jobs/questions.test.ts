@@ -11,8 +11,8 @@ const NO = {
   errors: ['no such thing'],
 };
 
-describe('rule 17: a question to the broker', () => {
-  it('goes out on the connection of the worker, as a client asks, and is answered once', () => {
+describe('rule 17: a query to the broker', () => {
+  it("is sent on the worker's connection, like a client's, and is answered once", () => {
     const rig = new JobSessionRig().start();
     rig.take();
     rig.ask('q1');
@@ -28,7 +28,7 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.notes('message-dropped')).toEqual([]);
   });
 
-  it('goes by GET in dialect legacy', () => {
+  it('is sent by GET in dialect legacy', () => {
     expect(new JobSessionRig({ dialect: 'legacy' }).start().ask('q1').asked).toEqual(['get q1']);
   });
 
@@ -40,7 +40,7 @@ describe('rule 17: a question to the broker', () => {
     ]);
   });
 
-  it('waits for a connection, and is asked again on the next one', () => {
+  it('waits for a connection, and is repeated on the next one', () => {
     const rig = new JobSessionRig().start();
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.ask('q1').asked).toEqual([]);
@@ -50,7 +50,7 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.answer('q1', 200, null).replies).toHaveLength(1);
   });
 
-  it('is asked again after half a second when the broker was too busy', () => {
+  it('is repeated after half a second if the broker was too busy', () => {
     const rig = new JobSessionRig().start().ask('q1').ask('q2').answer('q1', 500, NO);
     rig.take();
     expect(rig.wait(499).asked).toEqual([]);
@@ -58,7 +58,7 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.replies).toEqual([]);
   });
 
-  it('ends when its time is over, also where no broker is', () => {
+  it('ends when its time is over, even without a broker', () => {
     const rig = new JobSessionRig().start();
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' });
     rig.ask('q1', 700);
@@ -66,7 +66,7 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.wait(1).replies).toEqual([['q1', { kind: 'timeout' }]]);
   });
 
-  it('ends with the worker, and is not asked of one that leaves', () => {
+  it('ends with the worker, and is not sent by one that leaves', () => {
     const rig = new JobSessionRig().start().post('u1').ask('q1');
     rig.on({ kind: 'close' });
     expect(rig.ask('q2').replies).toEqual([
@@ -93,7 +93,7 @@ describe('rule 17: a question to the broker', () => {
   });
 });
 
-/** What workers say to a GET. */
+/** What workers answer to a GET. */
 function result(worker: string, more: object): object {
   return { [worker]: { result: null, failed: false, errors: [], ...more } };
 }
@@ -104,7 +104,7 @@ const NEXT = { ...CHUNK, put: { offset: 7 } } as const;
 const SENT_TO = (...workers: string[]) => ({ ...NO, workers, status: 'DISPATCHED', errors: undefined });
 
 describe('rule 17: a job for workers', () => {
-  it('is posted, asked for every half second, and answered by the first that has not failed', () => {
+  it('is posted, polled every half second, and answered by the first worker that has not failed', () => {
     const rig = new JobSessionRig().start();
     rig.take();
     rig
@@ -124,7 +124,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.wait(2000).asked).toEqual([]);
   });
 
-  it('is asked for at once when an event says that it has ended', () => {
+  it('is polled at once when an event reports its end', () => {
     const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
     rig.answer('j1', 200, { status: 'running', message: 'starting' }, 'event');
     expect(rig.asked).toEqual(['post j1']);
@@ -132,7 +132,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.asked).toEqual(['post j1', 'get j1']);
   });
 
-  it('is refused when all of them have failed, in the words of the first', () => {
+  it('is refused if all of them have failed, in the words of the first', () => {
     const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
     rig.answer('j1', 408, { worker: 'f2', uuid: 'j1', status: 'FAILED', service: 'filesharing', errors: ['lost'] });
     expect(rig.replies).toEqual([]);
@@ -140,7 +140,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.replies).toEqual([['j1', { kind: 'refused', error: 'f2: lost; f1: no such file, at all' }]]);
   });
 
-  it('is refused at once when there are no such workers', () => {
+  it('is refused at once if there are no such workers', () => {
     expect(new JobSessionRig().start().askJob('j1', ALL).answer('j1', 400, NO).replies).toEqual([
       ['j1', { kind: 'refused', error: 'no such thing' }],
     ]);
@@ -150,7 +150,7 @@ describe('rule 17: a job for workers', () => {
     [404, 'JOB NOT FOUND'],
     [400, 'JOB NOT FOUND'],
     [500, 'FAILED'],
-  ])('is posted again half a second after %i %s', (status, word) => {
+  ])('is reposted half a second after %i %s', (status, word) => {
     const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
     rig.answer('j1', status, { worker: 'f1', uuid: 'j1', status: word, service: 'filesharing' });
     rig.take();
@@ -158,7 +158,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.replies).toEqual([]);
   });
 
-  it('is posted again on the next connection', () => {
+  it('is reposted on the next connection', () => {
     const rig = new JobSessionRig().start().askJob('j1', ALL);
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.wait(100).asked).toEqual(['post j1']);
@@ -169,7 +169,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.wait(700).replies).toEqual([['j1', { kind: 'timeout' }]]);
   });
 
-  it('ignores what the other workers answer', () => {
+  it('ignores answers of other workers', () => {
     const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
     rig.answer('j1', 200, result('f2', { result: 1 }));
     rig.answer('j1', 200, result('f1', { result: 2 })).answer('j1', 200, { status: 'completed' }, 'event');
@@ -207,7 +207,7 @@ describe('rule 17: a chunk of a job', () => {
     expect(rig.answer('j1', status, body).replies).toEqual([['j1', { kind: 'refused', error }]]);
   });
 
-  it('is lost with the connection it was asked on', () => {
+  it('is lost with the connection that it was requested on', () => {
     const rig = new JobSessionRig().start().askJob('j1', CHUNK);
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.askJob('j2', CHUNK).askJob('j3', NEXT).wait(100).replies).toEqual([
