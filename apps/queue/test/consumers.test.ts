@@ -93,7 +93,7 @@ it('each has its figures; a drained one gets nothing more, and may acknowledge w
   expect(await act('drain-worker', 'nobody')).toEqual([409, 'There is no "nobody".']);
   expect(await act('disconnect-worker', id)).toEqual([
     409,
-    'The pzq server has no word to disconnect a worker: drain it, or end its process.',
+    'The pzq server cannot disconnect a worker: drain it, or end its process.',
   ]);
   expect(await act('drain-worker', id)).toEqual([200, 'Workers draining: 1.']);
 
