@@ -131,7 +131,7 @@ describe('proj-broker', () => {
     [
       'polling where it is not supported',
       [...ANY_PORT, '--transport', 'zmq', '--poll-us', '0'],
-      'proj-broker: --poll-us: needs --transport zmtp; libzmq has no such limit',
+      'proj-broker: --poll-us: needs --transport zmtp, because libzmq has no such limit',
     ],
     [
       'libzmq on a reachable address',

@@ -206,7 +206,7 @@ describe('proj-queue', () => {
     [
       'a store in a folder that cannot be created',
       ['--store', 'lmdb:/proc/x'],
-      'the store in /proc/x cannot be opened (ENOENT): name a folder',
+      'the store in /proc/x cannot be opened (ENOENT): choose a folder',
     ],
     [
       'a store in a file',
@@ -217,7 +217,7 @@ describe('proj-queue', () => {
     [
       'polling where it is not supported',
       ['--transport', 'zmq', '--poll-us', '0'],
-      '--poll-us: needs --transport zmtp; libzmq has no such limit',
+      '--poll-us: needs --transport zmtp, because libzmq has no such limit',
     ],
     [
       'inconsistent options',

@@ -56,7 +56,7 @@ it('rule 16: --files serves the files of a folder in chunks, and nothing outside
 it.each([
   [['--files', '/nowhere/at/all'], '--files = "/nowhere/at/all": must be a folder'],
   [['--files', '/', '--handler', 'echo'], '--handler = "echo": must be left out with --files'],
-  [['--store', 'lmdb:/proc/x'], 'the store in /proc/x cannot be opened (ENOENT): name a folder'],
+  [['--store', 'lmdb:/proc/x'], 'the store in /proc/x cannot be opened (ENOENT): choose a folder'],
   [['--store', 'lmdb:/dev/null'], 'the store in /dev/null cannot be opened (it is not a folder): choose a folder'],
 ])('refuses %j with exit code 2', async (flags, message) => {
   const { code, stderr } = await programs.run('worker', ['--protocol', 'nfp', '--store', 'memory:', ...flags]);

@@ -227,7 +227,7 @@ describe('a planted fault is named on the overview within five seconds, with a l
     );
     const plant = () => theater.echo(broker, 300);
     const { text } = await seen(broker.url, 'slow-worker', 'Slow worker', plant, culprit);
-    expect(text).toMatch(/^Worker \S+ \(echo\) takes about \d+ ms for a job, the median is \d+ ms/);
+    expect(text).toMatch(/^Worker \S+ \(echo\) takes about \d+ ms for a job; the median is \d+ ms/);
   });
 
   it('a stuck worker', async () => {
@@ -258,7 +258,7 @@ describe('a planted fault is named on the overview within five seconds, with a l
       }, 50);
     };
     const { text } = await seen(broker.url, 'flooding-client', 'Flooding client', plant, culprit);
-    expect(text).toMatch(/^Client \S*flooder\S* sends \d+ messages per second that are refused/);
+    expect(text).toMatch(/^Client \S*flooder\S* sends \d+ messages per second that are rejected/);
   });
 
   it('a service without workers', async () => {
