@@ -38,6 +38,3 @@ export const workerOptions = sharedOptions(usualOf)
       for (const [option, message] of refusals) context.addIssue({ code: 'custom', path: [option], message });
     }
   });
-
-/** The options with defaults applied. */
-export type WorkerSettings = z.output<typeof workerOptions>;
