@@ -64,7 +64,7 @@ it('shows tables, reacts to keys, follows the size of the terminal, and ends wit
   top.type('/gold-0003\r');
   await top.shows('of 1 with "gold-0003"');
   top.type('?');
-  await top.shows('Escape clears the filter');
+  await top.shows('Escape clears it');
   top.type(' ');
   top.resize(40, 12);
   // In 100 columns there is room to explain the keys.
