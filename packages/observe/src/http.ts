@@ -20,7 +20,7 @@ import { processFamilies } from './process-families.js';
 import { snapshotOf } from './server.js';
 import { EventStreams } from './streams.js';
 import { TokenGuard } from './token.js';
-import { Turns } from './turns.js';
+import { HttpTurns } from './turns.js';
 
 export { observe } from './observe.js';
 export type { Note } from './notes.js';
@@ -112,7 +112,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 },
   });
   app.server.maxConnections = CONNECTIONS_MAX;
-  const turns = new Turns(TURNS, systemClock);
+  const turns = new HttpTurns(TURNS, systemClock);
   admitByTurns(app.server, turns);
   app.addHook('onRequest', (request, _reply, done) => {
     turns.take(request.ip, request.raw, done);
@@ -346,7 +346,7 @@ class Endpoint {
 }
 
 /** A connection is read once it has its turn. */
-function admitByTurns(server: Server, turns: Turns): void {
+function admitByTurns(server: Server, turns: HttpTurns): void {
   const serve = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -1,7 +1,7 @@
 /** Whose turn is it? HTTP gets a limited number of turns per second, so that floods do not take the process from its peers. */
 import type { Clock, Timer } from '@proj/heartbeat';
 
-/** Bounds of {@link Turns}. */
+/** Bounds of {@link HttpTurns}. */
 export interface TurnBounds {
   readonly perSecond: number;
   /** Unused turns that can be saved up. */
@@ -16,7 +16,7 @@ export interface Waiting {
 }
 
 /** Gives one turn to each address in rotation, so that an attacker delays mostly itself; first come, first served within an address. */
-export class Turns {
+export class HttpTurns {
   readonly #bounds: TurnBounds;
   readonly #clock: Clock;
   /** By address; the address whose turn is next comes first. */

@@ -266,7 +266,7 @@ describe('a planted fault is named on the overview within five seconds, with a l
     const client = theater.client(broker, { timeoutMs: 600_000 });
     const plant = () => void client.request('nobody-home', 'hello').catch(() => undefined);
     const { text } = await seen(broker.url, 'service-without-workers', 'No workers', plant, () => 'nobody-home');
-    expect(text).toMatch(/^Service nobody-home has no workers; 1 requests wait/);
+    expect(text).toMatch(/^Service nobody-home has no workers; 1 requests are waiting/);
   });
 
   it('a queue whose disk is full', async ({ skip }) => {
