@@ -50,7 +50,8 @@ export class Request implements Timed {
   /** It begins to wait, in its own memory if no slack is left. */
   settle(slack: Slack): void {
     const { addresses, content } = this;
-    const taken = slack.take([...addresses, ...content]);
+    // A single address is a routing id or a number of ours, and is small and kept in any case.
+    const taken = slack.take(addresses.length === 1 ? content : [...addresses, ...content]);
     if (taken !== undefined) this.slack = taken;
     else {
       this.addresses = compactAll(addresses);

@@ -6,7 +6,7 @@ import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
 import type { PzqSettings } from '../../options.js';
-import type { NewMessage, StoreCounts } from '../../store/store.js';
+import type { Body, NewMessage, StoreCounts } from '../../store/store.js';
 import { invalidHeader, type Output, type Refusal, REFUSALS } from '../output.js';
 
 /** A producer waiting for answers; others are not remembered. */
@@ -115,9 +115,10 @@ export class ProducerSide {
       this.#out.drop('producer-stalled', 'receive', peer);
       return;
     }
-    const { content, bytes } = this.#judge(producer, command, counts, closed);
     // The id waits for the disk: do not keep the memory of the frames that arrived with it.
-    const entry = { producer, id: compact(command.id), bytes, content, next: undefined };
+    const id = compact(command.id);
+    const { content, bytes } = this.#judge(producer, command, id, counts, closed);
+    const entry = { producer, id, bytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
       this.#putBytes += bytes;
@@ -229,6 +230,7 @@ export class ProducerSide {
   #judge(
     producer: Producer,
     command: PzqProduce | PzqUnusable,
+    id: Uint8Array,
     counts: StoreCounts,
     closed: Refusal | undefined,
   ): { readonly content: NewMessage | Refusal; readonly bytes: number } {
@@ -240,7 +242,7 @@ export class ProducerSide {
     const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
     if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes };
     this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
-    return { content: this.#newMessage(command, wishes), bytes };
+    return { content: this.#newMessage(id, command.body, wishes), bytes };
   }
 
   /** Rule 18, and the limit on what may wait for a commit. */
@@ -261,7 +263,7 @@ export class ProducerSide {
     return undefined;
   }
 
-  #newMessage({ id, body }: PzqProduce, wishes: PzqWishes): NewMessage {
+  #newMessage(id: Uint8Array, body: Body, wishes: PzqWishes): NewMessage {
     const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
     const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
     const storedMicros = this.#entropy.wallMicros();
@@ -273,7 +275,7 @@ export class ProducerSide {
       expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
     };
     if (dedupeWindowMs === 0 || id.length === 0) return message;
-    return { ...message, dedupe: { id: compact(id), untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+    return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
   }
 }
 
