@@ -13,7 +13,7 @@ import type { Entropy, Peer, TimerEvent } from '@proj/transport';
 import type { PzqEffect, PzqEvent, PzqOutletName } from '../src/engine/events.js';
 import { PzqEngine } from '../src/engine/engine.js';
 import type { PzqSettings } from '../src/options.js';
-import type { PzqStats } from '../src/engine/events.js';
+import type { PzqStats, PzqStoreInfo } from '../src/engine/events.js';
 import { PlainStore } from './plain-store.js';
 
 /** Settings small enough to meet every bound in a test. */
@@ -79,16 +79,26 @@ export class QueueUnderTest {
   /** How many deliveries consumers have room for. */
   room = 0;
   storeHeld = false;
+  readonly storeName: PzqStoreInfo['name'];
   /** Everything that was delivered, in order. */
   readonly deliveries: { readonly outlet: PzqOutletName; readonly command: PzqDelivery }[] = [];
   readonly #asked: PzqEffect[] = [];
   readonly #offers = new Map<PzqOutletName, { readonly command: PzqDelivery; readonly until: number }>();
 
-  constructor(settings: Partial<PzqSettings> = {}, { shared = false, store = new PlainStore(), now = 0 } = {}) {
+  constructor(
+    settings: Partial<PzqSettings> = {},
+    {
+      shared = false,
+      store = new PlainStore(),
+      now = 0,
+      storeName = 'lmdb',
+    }: { shared?: boolean; store?: PlainStore; now?: number; storeName?: PzqStoreInfo['name'] } = {},
+  ) {
     this.settings = { ...SETTINGS, ...settings };
     this.shared = shared;
     this.store = store;
     this.now = now;
+    this.storeName = storeName;
     this.engine = this.#newEngine();
     this.step({ kind: 'start' });
   }
@@ -247,7 +257,7 @@ export class QueueUnderTest {
 
   #newEngine(): PzqEngine {
     const { epoch, lastSeq, counts } = this.store;
-    const info = { name: 'lmdb' as const, epoch, lastSeq, counts, shared: this.shared };
+    const info = { name: this.storeName, epoch, lastSeq, counts, shared: this.shared };
     return new PzqEngine(this.settings, info, this.entropy);
   }
 

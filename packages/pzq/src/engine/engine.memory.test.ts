@@ -27,9 +27,22 @@ describe('rule 18: memory', () => {
     expect(new Set(held)).toEqual(new Set([200]));
   });
 
-  it('of the process being short, messages are refused until there is room', () => {
-    const queue = new QueueUnderTest();
-    queue.step({ kind: 'start' });
+  it('is short: long messages are refused until there is room, short ones as soon as a megabyte waits for the store', () => {
+    const queue = new QueueUnderTest({ maxMessageBytes: 2 ** 21, intakeMaxBytes: 2 ** 24 });
+    queue.step({ kind: 'memory', isTight: true });
+    expect(queue.produce('p1', 'a', 'x'.repeat(2 ** 20 + 1)).join()).toContain('Queue is full (bytes)');
+    expect(queue.produce('p1', 'b', 'x').join()).not.toContain('full');
+    queue.storeHeld = true;
+    for (const id of ['c', 'd', 'e']) queue.produce('p1', id, 'x'.repeat(2 ** 18));
+    queue.produce('p1', 'f', 'x'.repeat(2 ** 18));
+    queue.storeHeld = false;
+    queue.step({ kind: 'memory', isTight: false });
+    expect(queue.dropped).toEqual({ 'queue-full-bytes': 2 });
+    expect(queue.produce('p1', 'g', 'x'.repeat(2 ** 20)).join()).not.toContain('full');
+  });
+
+  it('is short: everything is refused where messages are kept in memory', () => {
+    const queue = new QueueUnderTest({}, { storeName: 'memory' });
     queue.step({ kind: 'memory', isTight: true });
     expect(queue.produce('p1', 'a', 'x').join()).toContain('Queue is full (bytes)');
     queue.step({ kind: 'memory', isTight: false });

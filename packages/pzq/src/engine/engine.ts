@@ -16,7 +16,8 @@
  * | 39 access | `#forbids` |
  * | 40 to 42 operators: pause, purge, consumers | `delivery/supply.ts`, `delivery/purge.ts`, `delivery/in-flight.ts` |
  */
-import type { PzqFromMonitor, PzqFromProducer } from '@proj/frames/pzq';
+import { totalBytes } from '@proj/frames';
+import type { PzqFromMonitor, PzqFromProducer, PzqProduce, PzqUnusable } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
 import type { EngineSnapshot } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
@@ -30,6 +31,9 @@ import { type Refusal, REFUSALS } from './output.js';
 import { Purge } from './delivery/purge.js';
 import { type Owners, QueueState } from './state.js';
 import { Supply } from './delivery/supply.js';
+
+/** What may wait for the disk while the process is short of memory. */
+const RESERVE_BYTES = 2 ** 20;
 
 /** If a timer is later than this, acknowledgements may be unread in our sockets. */
 const LATE_MS = 100;
@@ -221,15 +225,23 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #onProduce(peer: Peer, command: PzqFromProducer, acksWaiting: number): void {
     const { commits, out, producers } = this.#state;
     if (command.kind === 'malformed') out.drop(command.reason, 'receive', peer);
-    else producers.accept(peer, command, acksWaiting, commits.counts, this.#closedTo(peer));
+    else producers.accept(peer, command, acksWaiting, commits.counts, this.#closedTo(peer, command));
   }
 
-  /** Why nothing is accepted from this producer, if so. */
-  #closedTo(peer: Peer): Refusal | undefined {
+  /** Why this is not accepted from this producer, whatever it has waiting. */
+  #closedTo(peer: Peer, command: PzqProduce | PzqUnusable): Refusal | undefined {
     const { commits, phase } = this.#state;
     if (this.#forbids(peer, '')) return REFUSALS['not-allowed'];
     if (phase === 'draining') return REFUSALS.draining;
-    return commits.refusal ?? (this.#isTight ? REFUSALS['queue-full-bytes'] : undefined);
+    return commits.refusal ?? (this.#lacksMemory(command) ? REFUSALS['queue-full-bytes'] : undefined);
+  }
+
+  /** Rule 18: little may wait for the disk while memory is short. In a queue that is kept in memory, nothing. */
+  #lacksMemory(command: PzqProduce | PzqUnusable): boolean {
+    if (!this.#isTight) return false;
+    const { producers, store } = this.#state;
+    const bytes = command.kind === 'produce' ? totalBytes(command.body) : 0;
+    return store.name === 'memory' || producers.heldBytes + bytes > RESERVE_BYTES;
   }
 
   /** Rule 39: true if this peer may not `request` the queue's name with this suffix. */
