@@ -1,6 +1,5 @@
 /** The options of proj-worker: its own, the shared ones, and those of each protocol there is. */
 import { httpOptions, milliseconds, oneOf, transportOption, usual } from '@proj/appkit';
-import type * as z from 'zod';
 import { sharedOptions } from './protocol.js';
 import type { Usual } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
