@@ -1,8 +1,10 @@
 /** Every attack in its small size, one after the other, on programs that survive all of them: `npm run attack` runs the full size. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROTOCOL_NAMES, PROTOCOLS } from '../protocols.js';
+import type { Protocol } from '../protocols.js';
 import { TRANSPORT } from '../transport.js';
 import { protocolOf } from './attack.js';
-import type { Flags, Protocol, Variant } from './attack.js';
+import type { Flags, Variant } from './attack.js';
 import { ATTACKS } from './attacks.js';
 import { bundle } from './bundle.mjs';
 import { APPS, Attacker, Others, Target } from './cast.js';
@@ -14,7 +16,11 @@ const PACE = { everyMs: 50, openMax: 10 };
 const GROWTH_MAX = 300 * MIB;
 
 describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags; variant?: Variant }>([
-  { program: 'proj-broker', protocols: ['mdp', 'nfp', 'emqp', 'ppp'], ownFlags: {} },
+  {
+    program: 'proj-broker',
+    protocols: PROTOCOL_NAMES.filter((name) => PROTOCOLS[name].program === 'broker'),
+    ownFlags: {},
+  },
   { program: 'proj-broker with CURVE', protocols: ['mdp'], ownFlags: {}, variant: 'encrypted' },
   { program: 'proj-broker whose log nobody reads', protocols: ['mdp'], ownFlags: {}, variant: 'unread' },
   // libzmq withstands none of its attacks.

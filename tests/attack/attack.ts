@@ -1,25 +1,12 @@
 /** What an attack is, and what it can use. */
+import type { Protocol, PROTOCOLS } from '../protocols.js';
 import type { Keyring } from './keyring.js';
 import type { AttackingPeer, RawPeerOptions } from './raw-peer.js';
 
-/** The honest clients during the attack, and the program that serves them. */
-export type Protocol = 'mdp' | 'nfp' | 'emqp' | 'ppp' | 'pzq';
+type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Tail>}` : Name;
 
 /** An endpoint, by its name in the program's log line `listening`. */
-export type Port =
-  | 'mdp'
-  | 'nfp'
-  | 'nfpEvents'
-  | 'emqpFrontend'
-  | 'emqpBackend'
-  | 'emqpAdmin'
-  | 'emqpPublish'
-  | 'emqpSubscribe'
-  | 'pppFrontend'
-  | 'pppBackend'
-  | 'receive'
-  | 'send'
-  | 'monitor';
+export type Port = 'nfp' | Camel<(typeof PROTOCOLS)[Protocol]['ports'][number]>;
 
 /** Options of a program; true is a switch. */
 export type Flags = Readonly<Record<string, string | number | true>>;

@@ -5,25 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PeerProcess } from '@proj/testkit/peer-process';
-import type { Flags, Port, Protocol, Variant } from './attack.js';
+import { PROTOCOLS } from '../protocols.js';
+import type { Protocol } from '../protocols.js';
+import type { Flags, Port, Variant } from './attack.js';
 import type { AllNotes, HonestPlan } from './honest.js';
 import { Keyring } from './keyring.js';
 
 export type Endpoints = Readonly<Partial<Record<Port, string>>>;
 export type TransportName = 'zmtp' | 'zmq';
 
-const BROKER_PORTS = [
-  'mdp',
-  'nfp-events',
-  'emqp-frontend',
-  'emqp-backend',
-  'emqp-admin',
-  'emqp-publish',
-  'emqp-subscribe',
-  'ppp-frontend',
-  'ppp-backend',
-] as const;
-const QUEUE_PORTS = ['receive', 'send', 'monitor'] as const;
 /** Where the programs are, relative to these sources. */
 export const APPS = new URL('../../apps/', import.meta.url);
 const KIB = 1024;
@@ -67,8 +57,9 @@ export class Target implements AsyncDisposable {
     await mkdir(shared);
     await writeFile(join(shared, 'open.txt'), 'anybody may read this');
     await writeFile(join(folder, 'secret.txt'), 'nobody may read this');
-    const app = protocol === 'pzq' ? 'queue' : 'broker';
-    const ports = app === 'queue' ? QUEUE_PORTS : BROKER_PORTS;
+    const app = PROTOCOLS[protocol].program;
+    const served = Object.values(PROTOCOLS).filter(({ program }) => program === app);
+    const ports = served.flatMap(({ ports: own }): readonly string[] => own);
     const own = app === 'queue' ? { store: `lmdb:${join(folder, 'queue')}` } : { files: shared };
     const given: Flags = {
       transport,

@@ -2,7 +2,8 @@
 import { createInterface } from 'node:readline';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
-import type { Port, Protocol } from './attack.js';
+import type { Protocol } from '../protocols.js';
+import type { Port } from './attack.js';
 import { echo } from './honest/echo.js';
 import { emqp } from './honest/emqp.js';
 import { mdp } from './honest/mdp.js';

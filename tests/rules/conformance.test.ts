@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PROTOCOLS } from '../protocols.js';
+import type { Traits } from '../protocols.js';
 import { filesProving, rowsOf, ruleNumbersOf, rulesNamedIn, titlesOf } from './conformance.js';
 import { ROOT, testFiles } from './workspace.js';
 
@@ -70,66 +72,11 @@ describe('reading', () => {
   });
 });
 
-/** A document, the prefix of its clauses, and the minimum number of clauses. */
-interface Protocol {
-  readonly name: string;
-  readonly clauses: string;
-  readonly atLeast: number;
-  /** Sections with numbered rules, and the files whose titles cite them. */
-  readonly roles: readonly (readonly [role: string, heading: string, files: RegExp])[];
-}
-
-const PROTOCOLS: readonly Protocol[] = [
-  {
-    name: 'emqp',
-    clauses: 'emqp/',
-    atLeast: 28,
-    roles: [
-      ['broker', '## 4. Broker', /^packages\/broker\/src\/emqp\//],
-      ['job manager', '## 10. Job manager', /^packages\/worker\/src\/emqp\//],
-      ['scheduler', '## 11. Scheduler', /^packages\/scheduler\/src\//],
-    ],
-  },
-  {
-    name: 'mdp',
-    clauses: '18/',
-    atLeast: 40,
-    roles: [
-      ['broker', '## 4. Broker', /^packages\/broker\/src\/mdp\/(?!.*pool)/],
-      ['worker', '## 5. Worker', /^packages\/worker\/src\/mdp\//],
-      ['client', '## 6. Client', /^packages\/client\/src\/mdp\//],
-      ['pool', '## 7. Pool', /^packages\/broker\/src\/mdp\/.*pool/],
-    ],
-  },
-  {
-    name: 'ppp',
-    clauses: '6/',
-    atLeast: 15,
-    roles: [
-      ['queue', '## 3. Queue', /^packages\/broker\/src\/ppp\/(?!.*pool)/],
-      ['worker', '## 4. Worker', /^packages\/worker\/src\/ppp\//],
-      ['pool', '## 5. Pool', /^packages\/broker\/src\/ppp\/.*pool/],
-      ['client', '## 6. Client', /^packages\/client\/src\/ppp\//],
-    ],
-  },
-  {
-    name: 'nfp',
-    clauses: 'nfp/',
-    atLeast: 29,
-    roles: [
-      ['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//],
-      ['worker', '## 8. Worker', /^packages\/worker\/src\/nfp\//],
-      ['client', '## 9. Client', /^packages\/client\/src\/nfp\//],
-    ],
-  },
-  {
-    name: 'pzq',
-    clauses: 'pzq/',
-    atLeast: 27,
-    roles: [['queue', '## 3. Rules', /^(packages\/(pzq|client\/src\/pzq|frames\/src\/pzq)|tests\/interop\/pzq)\//]],
-  },
-  { name: 'zmtp', clauses: '37/', atLeast: 28, roles: [] },
-];
+/** Documents with clauses: of the protocols, and of what carries them. */
+const DOCUMENTS: Readonly<Record<string, Omit<Traits, 'program' | 'ports' | 'client'>>> = {
+  ...PROTOCOLS,
+  zmtp: { clauses: '37/', atLeast: 28, roles: [] },
+};
 
 /** A reason is a sentence, not a word. */
 const REASON_MIN = 30;
@@ -140,49 +87,46 @@ const files = testFiles();
  * Titles that may prove something about a protocol: not those in files of other protocols, whose rules have the same numbers.
  */
 function titlesFor(name: string): Map<string, readonly string[]> {
-  const others = PROTOCOLS.filter((protocol) => protocol.name !== name).map((protocol) => protocol.name);
+  const others = Object.keys(DOCUMENTS).filter((other) => other !== name);
   const foreign = new RegExp(`/(${others.join('|')})[/.]`);
   return new Map(files.filter(({ path }) => !foreign.test(path)).map((file) => [file.path, titlesOf(file)]));
 }
 
-describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
-  'docs/protocols/%s.md',
-  (name, protocol) => {
-    const { clauses, atLeast, roles } = protocol;
-    const document = readFileSync(join(ROOT, 'docs/protocols', `${name}.md`), 'utf8');
-    const titles = titlesFor(name);
-    const rows = rowsOf(document);
+describe.each(Object.entries(DOCUMENTS))('docs/protocols/%s.md', (name, protocol) => {
+  const { clauses, atLeast, roles } = protocol;
+  const document = readFileSync(join(ROOT, 'docs/protocols', `${name}.md`), 'utf8');
+  const titles = titlesFor(name);
+  const rows = rowsOf(document);
 
-    it('lists every clause once', () => {
-      const subjects = rows.map(({ subject }) => subject);
-      expect(subjects.filter((subject) => subject.startsWith(clauses)).length).toBeGreaterThan(atLeast);
-      expect(subjects).toEqual([...new Set(subjects)]);
-    });
+  it('lists every clause once', () => {
+    const subjects = rows.map(({ subject }) => subject);
+    expect(subjects.filter((subject) => subject.startsWith(clauses)).length).toBeGreaterThan(atLeast);
+    expect(subjects).toEqual([...new Set(subjects)]);
+  });
 
-    it('names tests for every clause, or a reason of a sentence', () => {
-      const unproved = rows.filter(({ proofs, reason = '' }) => proofs.length === 0 && reason.length < REASON_MIN);
-      expect(unproved.map(({ subject }) => subject)).toEqual([]);
-    });
+  it('names tests for every clause, or a reason of a sentence', () => {
+    const unproved = rows.filter(({ proofs, reason = '' }) => proofs.length === 0 && reason.length < REASON_MIN);
+    expect(unproved.map(({ subject }) => subject)).toEqual([]);
+  });
 
-    it('names only tests that exist, each unambiguously', () => {
-      const doubtful = rows.flatMap(({ subject, proofs }) =>
-        proofs
-          .map((proof) => ({ proof, found: filesProving(proof, titles) }))
-          .filter(({ found }) => found.length !== 1)
-          .map(({ proof, found }) => `${subject}: ${proof} is in ${found.length} files`),
-      );
-      expect(doubtful).toEqual([]);
-    });
+  it('names only tests that exist, each unambiguously', () => {
+    const doubtful = rows.flatMap(({ subject, proofs }) =>
+      proofs
+        .map((proof) => ({ proof, found: filesProving(proof, titles) }))
+        .filter(({ found }) => found.length !== 1)
+        .map(({ proof, found }) => `${subject}: ${proof} is in ${found.length} files`),
+    );
+    expect(doubtful).toEqual([]);
+  });
 
-    it.each(roles)('each rule of the %s is numbered once and proven by a test that names it', (_role, heading, own) => {
-      const numbers = ruleNumbersOf(document, heading);
-      expect(numbers).not.toEqual([]);
-      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-      const named = rulesNamedIn([...titles].filter(([path]) => own.test(path)).flatMap(([, list]) => list));
-      expect(
-        numbers.filter((number) => !named.has(number)),
-        'rules without a test',
-      ).toEqual([]);
-    });
-  },
-);
+  it.each(roles)('each rule of the %s is numbered once and proven by a test that names it', (_role, heading, own) => {
+    const numbers = ruleNumbersOf(document, heading);
+    expect(numbers).not.toEqual([]);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    const named = rulesNamedIn([...titles].filter(([path]) => own.test(path)).flatMap(([, list]) => list));
+    expect(
+      numbers.filter((number) => !named.has(number)),
+      'rules without a test',
+    ).toEqual([]);
+  });
+});

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
+import { PROTOCOLS } from '../protocols.js';
 import { ROOT } from './workspace.js';
 
 /** Folders of packages/client whose code is in a bundle that needs only `name`. */
@@ -22,12 +23,9 @@ async function foldersOf(name: string): Promise<string[]> {
   return [...new Set(folders)].sort();
 }
 
-it.each([
-  ['MdpClient', ['mdp', 'shared']],
-  ['LazyPirateClient', ['ppp', 'shared']],
-  ['PzqProducer', ['pzq', 'shared']],
-  ['EmqpClient', ['emqp', 'shared']],
-  ['NfpClient', ['nfp', 'shared']],
-])('with %s the root of @proj/client brings only its own protocol', async (name, folders) => {
-  expect(await foldersOf(name)).toEqual(folders);
-});
+it.each(Object.entries(PROTOCOLS).map(([name, { client }]) => [client, [name, 'shared']] as const))(
+  'with %s the root of @proj/client brings only its own protocol',
+  async (name, folders) => {
+    expect(await foldersOf(name)).toEqual(folders);
+  },
+);

@@ -1,5 +1,6 @@
 /** One word for one thing: the words of docs/ARCHITECTURE.md as a checker. Works on texts, so that a test can invent files. */
 import ts from 'typescript';
+import { PROTOCOL_NAMES } from '../protocols.js';
 import type { SourceFile } from './workspace.js';
 
 /** A name in a place where it is not allowed. */
@@ -10,7 +11,7 @@ export interface Misnomer {
   readonly reason: string;
 }
 
-const PROTOCOLS = /(?:^|\/)(mdp|ppp|nfp|emqp|pzq)(?:\/|-|\.|$)/;
+const PROTOCOL = new RegExp(`(?:^|/)(${PROTOCOL_NAMES.join('|')})(?:/|-|\\.|$)`);
 
 /** Roles that every package has one of, although no protocol is in the path. docs/adr/0027-the-same-rooms-everywhere.md says why. */
 const ROLES: ReadonlySet<string> = new Set(['BrokerConnection']);
@@ -70,7 +71,7 @@ export function misnomers(files: readonly SourceFile[]): Misnomer[] {
 function placeOf(path: string): string | undefined {
   const [root, home] = path.split('/');
   if (home === 'scheduler') return 'scheduler';
-  const [, protocol] = PROTOCOLS.exec(path) ?? [];
+  const [, protocol] = PROTOCOL.exec(path) ?? [];
   return protocol === undefined ? undefined : `${root}/${home} ${protocol}`;
 }
 
