@@ -1,4 +1,4 @@
-/** Limits events to one per key and period, in bounded memory whatever keys strangers invent. */
+/** Limits events to one per key and period, in bounded memory however many keys peers make up. */
 import { Deadline, DeadlineList } from './deadline-list.js';
 
 /**

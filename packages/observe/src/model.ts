@@ -242,8 +242,8 @@ export function totalOf(counts: Readonly<Record<string, number>>): number {
 const NOTES_MAX = 500;
 
 /**
- * `notes` with `added` behind them. Those beyond 500 are taken from the kind that has most, the oldest first: whatever strangers make a
- * server say of them over and over, what it says rarely stays. A kind is a reason of one code and protocol.
+ * `notes` with `added` behind them. Those beyond 500 are taken from the kind that has most, the oldest first: however often
+ * peers cause one kind of note, rare notes are kept. A kind is a reason of one code and protocol.
  */
 export function latestNotes(notes: readonly NoteRow[], added: readonly NoteRow[]): readonly NoteRow[] {
   if (added.length === 0) return notes;

@@ -166,7 +166,7 @@ export interface SocketPort {
   bind(endpoint: string): Promise<string>;
   /** Connects in the background. Throws `OPTIONS_INVALID` for an endpoint that cannot be parsed. Before `start`. */
   connect(endpoint: string): void;
-  /** Starts receiving and sending. Once. */
+  /** Starts receiving and sending. Call it once. */
   start(listener: PortListener): void;
   /**
    * Queues a message of at least one frame. Keeps the order per peer. Do not change the frames afterwards. Dealers ignore the peer; pass {@link
@@ -222,7 +222,7 @@ export interface PublisherListener {
 export interface PublisherPort {
   /** As {@link SocketPort.bind}. Before `start`. */
   bind(endpoint: string): Promise<string>;
-  /** Starts accepting subscriptions and sending. Once. */
+  /** Starts accepting subscriptions and sending. Call it once. */
   start(listener: PublisherListener): void;
   /**
    * Sends a message of at least one frame to every subscriber with a prefix of its first frame. Never waits: a subscriber that does not read
@@ -258,7 +258,7 @@ export interface SubscriberPort {
   subscribe(prefix: Uint8Array): void;
   /** Undoes one `subscribe` of this prefix. No effect if there is none. */
   unsubscribe(prefix: Uint8Array): void;
-  /** Starts receiving. Once. */
+  /** Starts receiving. Call it once. */
   start(listener: SubscriberListener): void;
   /** As {@link SocketPort.pause}: messages wait up to the high-water mark; further ones are lost. */
   pause(): void;

@@ -129,7 +129,7 @@ export class RemovableQueue<Value> {
     while (this.#at(this.#head) === undefined);
   }
 
-  /** Moves the tail back behind the last value that is still here. There is one. */
+  /** Moves the tail back behind the last value that is still here. Requires that there is one. */
   #retreat(): void {
     do this.#tail = (this.#tail - 1) & LAST_POSITION;
     while (this.#at((this.#tail - 1) & LAST_POSITION) === undefined);

@@ -16,7 +16,7 @@ export interface RecordsCapabilities {
   readonly durable: boolean;
   /** Only one process may have the store open. */
   readonly exclusive: boolean;
-  /** {@link RecordsPlace.breakWrites} is there. */
+  /** {@link RecordsPlace.breakWrites} exists. */
   readonly breakable: boolean;
   /** {@link RecordsPlace.killWriter} is there. */
   readonly killable: boolean;

@@ -156,7 +156,7 @@ export class TracedCall {
     return carrier;
   }
 
-  /** Runs its synchronous part, or its beginning, in its context. Once. */
+  /** Runs its synchronous part, or its beginning, in its context. Call it once. */
   run<Result>(run: () => Result): Result {
     const { start, end } = this.#channel;
     const publish = (): Result => start.runStores(this.#message, run);

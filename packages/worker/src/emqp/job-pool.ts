@@ -94,7 +94,7 @@ export class JobPool {
     if (place !== undefined) this.#stop(place);
   }
 
-  /** Ends all; resolves when none exists any more. Once. */
+  /** Ends all; resolves when none exists any more. Call it once. */
   async close(): Promise<void> {
     const emptied = new Promise<void>((resolve) => {
       this.#onEmpty = resolve;

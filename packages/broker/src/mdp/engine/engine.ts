@@ -224,7 +224,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#dispatcher.free(worker);
   }
 
-  /** Rule 12: a sign of life. Rule 23: one note if it was long in coming. */
+  /** Rule 12: records a sign of life. Rule 23: one note if the peer was silent for long. */
   #heard(worker: Worker, beat: boolean): void {
     const { workers } = this.#state;
     const expiryMs = workers.expiryMs(worker);

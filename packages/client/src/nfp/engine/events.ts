@@ -119,7 +119,7 @@ export type NfpClientNote =
   | { readonly code: 'connection-lost'; readonly endpoint: string }
   /** An answer was overdue for `answerTimeoutMs`; another connection is opened. */
   | { readonly code: 'connection-silent'; readonly endpoint: string }
-  /** There is no store, so jobs end with the process. Once. */
+  /** There is no store, so jobs end with the process. Reported once. */
   | { readonly code: 'volatile-store' }
   /** No worker knows a posted job any more; it is posted again under its uuid. */
   | { readonly code: 'job-reposted'; readonly uuid: string }

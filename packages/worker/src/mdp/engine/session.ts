@@ -205,7 +205,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     if (this.#slot.current === undefined) this.#leaveWhenIdle();
   }
 
-  /** Nothing more may be sent on that socket, except a goodbye if the broker still believes in the conversation. */
+  /** Nothing more may be sent on that socket, except a goodbye if the conversation is still open for the broker. */
   #lose(reason: LossReason): void {
     const { now } = this.#out;
     const { endpoint } = this.#connection;

@@ -220,7 +220,7 @@ export type NfpJobEffect =
   | { readonly kind: 'input'; readonly run: number; readonly id: string; readonly outcome: NfpInputOutcome }
   /** Nothing runs, and nothing begins before `restarted`: fetch the inventory again, and renew whatever else the application renews. */
   | { readonly kind: 'restart' }
-  /** Once per question. */
+  /** Emitted once per question. */
   | { readonly kind: 'reply'; readonly uuid: string; readonly reply: NfpBrokerReply };
 
 /** All effects of a session. */
@@ -273,7 +273,7 @@ export type NfpWorkerNote =
   | { readonly code: 'store-failed'; readonly message: string }
   /** The broker did not answer with its inventory of this worker; tasks that want it ask again. */
   | { readonly code: 'inventory-failed'; readonly message: string }
-  /** Without a store, jobs and results are lost with the process. Once. */
+  /** Without a store, jobs and results are lost with the process. Reported once. */
   | { readonly code: 'volatile-store' }
   /** After the command `restart`: the worker serves again. */
   | { readonly code: 'restarted' }

@@ -188,7 +188,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     if (this.#draining && !this.#slot.isBusy) this.#leave('drained');
   }
 
-  /** Nothing more may be sent on that socket, except replies if the queue still believes in the conversation. */
+  /** Nothing more may be sent on that socket, except replies if the conversation is still open for the queue. */
   #lose(reason: LossReason): void {
     const { endpoint } = this.#connection;
     const wasDraining = this.#draining;

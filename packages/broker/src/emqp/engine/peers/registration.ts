@@ -59,7 +59,7 @@ export class Registration {
     return member?.role ?? 'leaving';
   }
 
-  /** Rule 6: a sign of life; and a hint, once, if it was long in coming. */
+  /** Rule 6: records a sign of life; gives a hint, once, if the peer was silent for long. */
   heard(member: Worker | Scheduler | undefined, leaver: Leaver | undefined): void {
     const { peers } = this.#state;
     if (leaver !== undefined) peers.renew(leaver, this.#out.now);
