@@ -68,7 +68,7 @@ describe('proj call', () => {
   it('exits 3 when a worker takes too long, and says what to do', async () => {
     const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '3000', '--tries', '1']);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker has the service: allow more by --timeout-ms/);
+    expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker offers it: raise --timeout-ms/);
   });
 
   it('exits 3 for a service without workers, and says so', async () => {

@@ -75,7 +75,7 @@ describe.concurrent('an encrypted broker', () => {
     ]);
     expect(right).toMatchObject({ code: 0 });
     expect(wrong.code).toBe(3);
-    expect(wrong.stderr).toContain('most likely it has another key');
+    expect(wrong.stderr).toContain('most likely its key is not the expected one');
     await broker.record('a handshake failed: the client expects a server with another key');
   });
 
