@@ -6,7 +6,6 @@ const TASKS = {
   '--all': [...SHORT, 'long'],
   '--all --rest': ['long'],
   '--interop': ['interop'],
-  '--all --rest --interop': ['long', 'interop'],
 };
 const MODES = ['--all', '--rest', '--interop'];
 

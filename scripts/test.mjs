@@ -3,7 +3,6 @@
 //   --all            the long ones, too
 //   --all --rest     only those
 //   --interop        peers in other languages; never cached
-//   --all --rest --interop    both at once, in less time than one after the other: each waits a lot
 //   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN, long ones as well; vitest's
 //                    own options work after it, such as -t TITLE. No gates
 //   --interop PATTERN ...     the same, only among the tests with peers in other languages

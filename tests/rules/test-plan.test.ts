@@ -7,7 +7,6 @@ describe('npm test', () => {
     ['test:all', ['--all'], ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build', 'long']],
     ['test:all -- --rest', ['--all', '--rest'], ['long']],
     ['test:interop', ['--interop'], ['interop']],
-    ['both', ['--all', '--rest', '--interop'], ['long', 'interop']],
   ])('as %s runs tasks', (_, args, tasks) => {
     expect(planOf(args)).toEqual({ tasks });
   });

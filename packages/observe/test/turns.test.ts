@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { ManualClock } from '@proj/heartbeat';
 import { expect, it } from 'vitest';
-import { Turns } from '../src/turns.js';
+import { HttpTurns } from '../src/turns.js';
 
 const BOUNDS = { perSecond: 10, savedMax: 2, waitingMax: 5 };
 
@@ -16,7 +16,7 @@ class One extends EventEmitter {
 
 function start() {
   const clock = new ManualClock();
-  const turns = new Turns(BOUNDS, clock);
+  const turns = new HttpTurns(BOUNDS, clock);
   const went: string[] = [];
   const ask = (name: string, address = 'a') => {
     const one = new One();
