@@ -8,7 +8,7 @@ export interface Reuse {
   /** Memory for a received body of `whole` bytes: all of it if that costs nothing, otherwise `bytes`. */
   lend(bytes: number, whole: number): Uint8Array;
   /** The memory for a frame that is about to wait for a slow peer. Absent: it stays where it is. */
-  settle?(this: void, frame: Uint8Array): Uint8Array;
+  readonly settle?: (frame: Uint8Array) => Uint8Array;
   /** Nobody uses this received chunk, or any part of it, any more. */
   reclaim(chunk: Uint8Array): void;
   /** Nobody uses these frames any more: memory lent for them is free at once. */
