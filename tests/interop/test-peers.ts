@@ -1,4 +1,4 @@
-/** What the stages of all protocols share: two makers, ours and the Python peers, and cleanup after the test. */
+/** Shared by the setups of all protocols: our implementation and the Python peers, and cleanup after the test. */
 import { peerGroup } from '@proj/testkit';
 import type { PeerGroup, PeerProcess } from '@proj/testkit';
 import type { HandlerContext } from '@proj/worker';
