@@ -24,7 +24,7 @@ function reload(next: () => Settings, apply: () => Promise<readonly string[]> = 
 }
 
 describe('settings that are reloaded', () => {
-  it('say what takes effect, and what needs a restart as long as it does', async () => {
+  it('log what takes effect, and what still needs a restart', async () => {
     const { story, run } = reload(
       () => ({ logLevel: 'debug', a: 2, b: 2 }),
       () => Promise.resolve(['a']),
