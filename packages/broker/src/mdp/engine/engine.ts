@@ -12,8 +12,7 @@
  * | 14, 16 resend, unreachable peers | `#lose`, `#onUndeliverable`, `dispatcher.ts` |
  * | 17 how long requests wait | `request-expiry.ts` |
  * | 18 to 22 limits, fairness, choice of worker, replies | `dispatcher.ts` |
- * | 23 spacing hint | `#heard` |
- * | 24 drain | `#onDrain`, `#finish` |
+ * | 23, 24 spacing hint, drain | `#heard`, `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `management/mmi.ts` |
  * | 28, 30 access, dismissed workers | `shared/rights.ts`, `#onAccess`, `#onDismiss` |
  * | 29 services inside the broker | `management/own-services.ts` |
@@ -347,9 +346,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
 
   /** Our process was too busy to listen, so silence meanwhile proves nothing about the peers (ADR 4). */
   #beLate(lateMs: number): void {
-    const { now } = this.#out;
-    this.#state.workers.postponeExpiry(lateMs, now);
-    this.#state.expiry.postpone(lateMs, now);
+    this.#state.workers.postponeExpiry(lateMs, this.#out.now);
+    this.#state.expiry.postpone(lateMs, this.#out.now);
     this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
   }
 
