@@ -99,14 +99,14 @@ describe('request', () => {
     expect(await lost).toBe('CLOSED');
   });
 
-  it('rule 4: refuses requests that would have to wait while memory is short, and reports its held bytes to the budget', async () => {
+  it('rule 4: refuses long requests that would have to wait while memory is short, and reports its held bytes to the budget', async () => {
     const memory = new MemoryBudget(10_000, network.clock);
     const transport = Object.assign(network.transport('pool'), { memory });
     await start({ transport });
     const waits = outcome(pool.request('x'.repeat(9000)));
     expect(memory.heldBytes).toBeGreaterThanOrEqual(9000);
     memory.look();
-    expect(await outcome(pool.request('y'))).toBe('QUEUE_FULL');
+    expect(await outcome(pool.request('y'.repeat(2 ** 20)))).toBe('QUEUE_FULL');
     await settle(network.clock, pool.close());
     expect(await waits).toBe('CLOSED');
     expect(memory.heldBytes).toBe(0);
