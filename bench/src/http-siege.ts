@@ -77,7 +77,7 @@ class Siege {
 
   stop(): number {
     this.#isOver = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets) socket.resetAndDestroy();
     return this.#answers;
   }
 

@@ -12,8 +12,8 @@ import type { Report } from './statistics.js';
 const WORKERS = 64;
 const IN_FLIGHT = 200;
 /** Rounds of several seconds, so that each includes its share of scrapes. */
-const REQUESTS = 100_000;
-const ROUNDS = 5;
+const REQUESTS = 60_000;
+const ROUNDS = 7;
 const SETS = 3;
 const SCRAPE_EVERY_MS = 1000;
 const WATCHED = 'MDP broker with --http';

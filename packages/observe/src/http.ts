@@ -38,8 +38,8 @@ const CONNECTIONS_MAX = 256;
  * more: 1,000 clients at once would seem to hang.
  */
 const BACKLOG = 2048;
-/** Each connection and each request takes a turn, and 0.1 to 0.2 ms: floods get at most 2 % of a core. */
-const TURNS = { perSecond: 100, savedMax: 100, waitingMax: 512 };
+/** Each request takes a turn and 0.2 to 0.4 ms, so floods get at most 2 % of a core. A new connection takes the turn of its first request. */
+const TURNS = { perSecond: 50, savedMax: 50, waitingMax: 512 };
 /** Time limit for the headers and body of a request. */
 const REQUEST_MS = 10_000;
 const STREAMS_MAX = 64;
@@ -113,9 +113,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   });
   app.server.maxConnections = CONNECTIONS_MAX;
   const turns = new HttpTurns(TURNS, systemClock);
-  admitByTurns(app.server, turns);
+  const fresh = admitByTurns(app.server, turns);
   app.addHook('onRequest', (request, _reply, done) => {
-    turns.take(request.ip, request.raw, done);
+    if (fresh.delete(request.raw.socket)) done();
+    else turns.take(request.ip, request.raw, done);
   });
   await app.register(helmet, {
     global: false,
@@ -252,6 +253,7 @@ class Endpoint {
     if (verdict === 'ok') return;
     // Otherwise Node would read the body to its end.
     reply.header('connection', 'close');
+    reply.raw.once('finish', () => request.raw.socket.destroy());
     if (verdict === undefined) {
       await reply.code(403).send({ error: 'Actions need a token: start the program with --http-token-file.' });
       return;
@@ -345,8 +347,9 @@ class Endpoint {
   }
 }
 
-/** A connection is read once it has its turn. */
-function admitByTurns(server: Server, turns: HttpTurns): void {
+/** A connection is read once it has its turn. Returns those that have not used it for a request. */
+function admitByTurns(server: Server, turns: HttpTurns): WeakSet<Socket> {
+  const fresh = new WeakSet<Socket>();
   const serve = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -360,9 +363,11 @@ function admitByTurns(server: Server, turns: HttpTurns): void {
       clearTimeout(timer);
     });
     turns.take(socket.remoteAddress ?? '', socket, () => {
+      fresh.add(socket);
       for (const listener of serve) Reflect.apply(listener, server, [socket]);
     });
   });
+  return fresh;
 }
 
 /** The host and port in `HOST:PORT` or `[HOST]:PORT`. Throws `OPTIONS_INVALID`. */
