@@ -391,7 +391,7 @@ describe('proj-broker', () => {
       ['does not exist', undefined, [], 'cannot be read: ENOENT'],
       ['is not JSON', 'echo', [], 'must be JSON'],
       ['holds no rules', '{"echo":"ada"}', [], 'must be a list of rules such as [{ keys: "*", request: ["echo"] }]'],
-      ['names keys, without encryption', adaMay('echo'), ['--transport', 'zmtp'], 'needs --curve-secret-key'],
+      ['names keys, without encryption', adaMay('echo'), ['--transport', 'zmtp'], 'need --curve-secret-key'],
     ])('refuses a file that %s, with exit code 2 and one line', async (_, text, flags, line) => {
       if (text !== undefined) put(text);
       const all = ['--only', 'mdp', '--mdp', FREE, '--access', file, ...flags];

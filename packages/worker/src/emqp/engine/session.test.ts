@@ -368,11 +368,7 @@ describe('liveness', () => {
     rig.advance(50);
     rig.take();
     rig.ack(2);
-    expect(sends(rig.take())).toEqual([
-      'a message over the limits starts a new conversation, because it may have been a job',
-      'send 2 READY',
-      'send 2 READY',
-    ]);
+    expect(sends(rig.take())).toEqual(['send 2 REPLY j R', 'send 2 READY', 'send 2 READY']);
     expect(rig.session.stats.replies).toBe(1);
   });
 

@@ -92,7 +92,7 @@ describe('rule 18: list_tasks', () => {
     expect(await resultOf('list_tasks', { name: 'get_version' })).toMatchObject([{ name: 'get_version' }]);
     expect(await run('list_tasks', { name: 'no' })).toMatchObject({
       failed: true,
-      errors: ['may be left out with all base tasks, or replaced one by one'],
+      errors: ['no - task not registered'],
     });
   });
 
