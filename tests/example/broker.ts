@@ -1,7 +1,4 @@
-/**
- * TINY/1 broker: a request goes to the idle worker that has been silent longest. Without an idle worker, or if that worker stays
- * silent, the request is lost.
- */
+/** TINY/1 broker: the idle worker that has been silent longest gets the request. It is lost without one, or if that one stays silent. */
 import { ExpiringMap } from '@proj/heartbeat';
 import { EngineHost, parseOptions, StepOutput } from '@proj/transport';
 import type { Engine, HostEvents, HostProgram, Legality, Peer, Startable, TimerEvent } from '@proj/transport';
@@ -18,10 +15,7 @@ export const LEGALITY: Legality<'stranger' | 'idle' | 'busy', TinyCommand['kind'
 
 type Event = { kind: 'message'; peer: Peer; command: TinyCommand } | { kind: 'gone'; peer: Peer };
 type Effect = { peer: Peer; command: TinyCommand };
-/**
- * `number` identifies the request at the worker: a late answer to a request that was given up must not pass for the
- * answer to another.
- */
+/** `number` identifies the request at the worker: a late answer to one that was given up must not answer another. */
 type Job = { worker: Peer; client: Peer; id: string; number: string };
 
 class TinyBrokerEngine implements Engine<Event, Effect> {

@@ -1,7 +1,4 @@
-/**
- * TINY/1 worker: sends `free` while it is idle, three times within the broker's patience, and does one request at a
- * time.
- */
+/** TINY/1 worker: sends `free` while it is idle, three times within the broker's patience, and does one request at a time. */
 import { parseOptions, SessionHost, StepOutput } from '@proj/transport';
 import type { Engine, Legality, SessionEvents, SessionProgram, Startable, TimerEvent } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';

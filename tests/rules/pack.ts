@@ -49,37 +49,59 @@ export function closure(name: string): Package[] {
   return [...found.values()];
 }
 
+/** A package from outside the project, and what it needs in another version than the rest. */
+interface Outside {
+  readonly folder: string;
+  readonly own: ReadonlyMap<string, string>;
+}
+
 /**
  * Tarballs of everything that packages depend on outside the project, by name, made from the workspace's own installation:
  * with them npm needs no network.
  */
 export async function packDependencies(packages: readonly Package[], folder: string): Promise<Map<string, string>> {
   const tarballs = new Map<string, string>();
-  for (const [name, modules] of outsideDependencies(packages)) {
+  for (const [name, outside] of outsideDependencies(packages)) {
     const tarball = join(folder, `${name.replaceAll('/', '-')}.tgz`);
     // A copy first: pnpm hard-links equal files, which tar would record as links, which npm skips.
     const copy = join(folder, 'copies', name);
-    await cp(join(modules, name), copy, { recursive: true });
+    await cp(outside.folder, copy, { recursive: true });
+    // npm takes one version of each from the tarballs, so a package brings others along.
+    for (const [own, from] of outside.own) await cp(from, join(copy, 'node_modules', own), { recursive: true });
+    if (outside.own.size > 0) {
+      const manifest = manifestIn(copy);
+      await writeFile(
+        join(copy, 'package.json'),
+        JSON.stringify({ ...manifest, bundleDependencies: [...outside.own.keys()] }),
+      );
+    }
     // npm strips one folder, so a scope must not be another one.
-    await run('tar', ['-czf', tarball, '--exclude=node_modules', '-C', dirname(copy), basename(copy)]);
+    await run('tar', ['-czf', tarball, '-C', dirname(copy), basename(copy)]);
     tarballs.set(name, tarball);
   }
   return tarballs;
 }
 
-/** The `node_modules` folder that contains each of them; pnpm puts the dependencies of a package beside it. */
-function outsideDependencies(packages: readonly Package[]): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const add = (manifest: Manifest, modules: string): void => {
+const manifestIn = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+/** What the packages depend on, by name; pnpm puts the dependencies of a package beside it. */
+function outsideDependencies(packages: readonly Package[]): ReadonlyMap<string, Outside> {
+  const found = new Map<string, { readonly folder: string; readonly own: Map<string, string> }>();
+  const add = (manifest: Manifest, modules: string, own: Map<string, string>): void => {
     for (const name of Object.keys(manifest.dependencies ?? {})) {
-      if (name.startsWith('@proj/') || found.has(name)) continue;
+      if (name.startsWith('@proj/')) continue;
       const folder = realpathSync(join(modules, name));
-      const beside = folder.slice(0, -name.length - 1);
-      found.set(name, beside);
-      add(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest, beside);
+      const known = found.get(name);
+      if (known !== undefined) {
+        if (known.folder !== folder) own.set(name, folder);
+        continue;
+      }
+      const one = { folder, own: new Map<string, string>() };
+      found.set(name, one);
+      add(manifestIn(folder), folder.slice(0, -name.length - 1), one.own);
     }
   };
-  for (const { dir, manifest } of packages) add(manifest, join(ROOT, dir, 'node_modules'));
+  for (const { dir, manifest } of packages) add(manifest, join(ROOT, dir, 'node_modules'), new Map());
   return found;
 }
 

@@ -76,7 +76,7 @@ it.each([
   const { run, dropped } = await startFetcher(endpoint, form);
   // With one-byte commands, our broker has to wait for workers of any service.
   if (form === 'ascii' || broker === 'python')
-    await expect(run()).rejects.toThrow('set up the broker, or a worker of service filesharing, to share files');
+    await expect(run()).rejects.toThrow('have the broker, or a worker of service filesharing, share its folder');
   const registered = registrations.at(endpoint);
   const files = { connect: endpoint, name: 'f1', service: 'filesharing', 'file-bytes': FILE_BYTES };
   const peer = launch(pythonPeer('nfp', 'job_worker', files));
