@@ -190,6 +190,11 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     else this.#wire.destroy();
   }
 
+  /** {@link Receiving.isUnread} */
+  get isUnread(): boolean {
+    return this.#share.isResting || this.#wire.stalledUntil === Infinity;
+  }
+
   /** Cuts the connection for what the peer did. */
   cut(failure: Failure): void {
     this.#failure ??= failure;

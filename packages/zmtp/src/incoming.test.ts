@@ -9,6 +9,7 @@ function connections(incoming: Incoming, count: number) {
   const ones = Array.from({ length: count }, (_, index) => {
     let held = 0;
     const one = {
+      isUnread: false,
       cut: () => {
         cut.push(index);
         one.holds(0);
@@ -47,8 +48,17 @@ it('while memory is short, those are cut of which nothing came for long, and not
   const incoming = new Incoming(100 * LARGE);
   const { cut, ones } = connections(incoming, 3);
   for (const [index, one] of ones.entries()) one.holds(LARGE, 100 * index);
-  expect([incoming.relieve(3 * LARGE, 99), cut]).toEqual([LARGE, [0]]);
+  expect([incoming.relieve(3 * LARGE, 99, true), cut]).toEqual([LARGE, [0]]);
   incoming.onProceed(300);
-  expect([incoming.relieve(LARGE, 299), cut]).toEqual([0, [0]]);
-  expect([incoming.relieve(LARGE, 300), cut]).toEqual([LARGE, [0, 1]]);
+  expect([incoming.relieve(LARGE, 299, true), cut]).toEqual([0, [0]]);
+  expect([incoming.relieve(LARGE, 300, true), cut]).toEqual([LARGE, [0, 1]]);
+});
+
+it('a connection that waits to be read is not cut until memory is full', () => {
+  const incoming = new Incoming(100 * LARGE);
+  const { cut, ones } = connections(incoming, 2);
+  for (const one of ones) one.holds(LARGE);
+  ones[0]!.isUnread = true;
+  expect([incoming.relieve(2 * LARGE, 0, true), cut]).toEqual([LARGE, [1]]);
+  expect([incoming.relieve(LARGE, 0, false), cut]).toEqual([LARGE, [1, 0]]);
 });

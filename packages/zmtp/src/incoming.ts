@@ -3,6 +3,8 @@ import type { Failure } from './engine/failure.js';
 
 /** A connection with an unfinished message. */
 export interface Receiving {
+  /** True while it waits for its turn to be read, so that silence means nothing. */
+  readonly isUnread: boolean;
   /** Cuts the connection because of what the peer did. */
   cut(failure: Failure): void;
 }
@@ -45,11 +47,15 @@ export class Incoming {
     this.#since = now;
   }
 
-  /** Cuts connections as if beyond the bound until this many bytes are freed, but none that received anything after `until`; returns the bytes freed. */
-  relieve(bytes: number, until: number): number {
+  /**
+   * Cuts connections as if beyond the bound until this many bytes are freed, but none that received anything after `until`, and with
+   * `sparesUnread` none that waits to be read; returns the bytes freed.
+   */
+  relieve(bytes: number, until: number, sparesUnread: boolean): number {
     let relieved = 0;
     for (const [stale, { bytes: held, heardAt }] of [...this.#large]) {
       if (relieved >= bytes || Math.max(heardAt, this.#since) > until) break;
+      if (sparesUnread && stale.isUnread) continue;
       this.#large.delete(stale);
       relieved += held;
       stale.cut({ code: 'memory', text: `memory is short, and an unfinished message holds ${held} bytes` });

@@ -58,7 +58,8 @@ export class Relief {
       if (relieved >= bytes) return relieved;
       relieved += this.#host.waitingFor(link) + link.cutUnread();
     }
-    return relieved < bytes ? relieved + incoming.relieve(bytes - relieved, now - stillMs(level)) : relieved;
+    if (relieved >= bytes) return relieved;
+    return relieved + incoming.relieve(bytes - relieved, now - stillMs(level), level === 'tight');
   }
 
   #onLevel(level: MemoryLevel): void {

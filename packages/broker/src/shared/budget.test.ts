@@ -41,6 +41,14 @@ describe('Budget', () => {
     expect(budget.left(true)).toBe(RESERVE_BYTES);
   });
 
+  it('counts what takes the place of others against what may wait', () => {
+    const budget = new Budget(100 * RESERVE_BYTES);
+    budget.isTight = true;
+    budget.take(RESERVE_BYTES, true);
+    budget.give(RESERVE_BYTES / 2);
+    expect([budget.takeOver(RESERVE_BYTES, true), budget.left(true)]).toEqual([true, -RESERVE_BYTES / 2]);
+  });
+
   it('is no larger while memory is short', () => {
     const budget = new Budget(10);
     budget.isTight = true;

@@ -38,7 +38,12 @@ export class Budget {
 
   /** Takes the amount, or takes nothing and returns false if less is {@link left}. */
   take(amount: number, waits = false): boolean {
-    if (amount > this.left(waits)) return false;
+    return amount <= this.left(waits) && this.takeOver(amount, waits);
+  }
+
+  /** Takes the amount in place of what others have given back for it, which has lowered what is {@link left} for what has to wait. */
+  takeOver(amount: number, waits: boolean): boolean {
+    if (amount > this.left()) return false;
     this.#used += amount;
     if (!waits) this.#waitingMax = Math.min(this.max, this.#waitingMax + amount);
     return true;

@@ -35,11 +35,20 @@ export function takeLong(bytes: number, enough = bytes): Uint8Array {
 /** A buffer that could be resized, which V8 has since Node 20: its memory is a mapping of its own. */
 const MappedBuffer = ArrayBuffer as new (bytes: number, options: { readonly maxByteLength: number }) => ArrayBuffer;
 
-/** Like {@link takeLong}, with memory that leaves the process as soon as it is freed. */
+/** Mappings at once. Linux allows a process 65,530 (`vm.max_map_count`), and V8 ends it when its heap gets none. */
+const MAPPED_MAX = 2 ** 14;
+let mapped = 0;
+const collected = new FinalizationRegistry(() => mapped--);
+
+/** Like {@link takeLong}, with memory that leaves the process as soon as it is freed, as long as there are few such pieces. */
 export function takeMapped(bytes: number, enough: number): Uint8Array {
   const spare = takeSpare(bytes, true);
   if (spare !== undefined) return new Uint8Array(spare, 0, bytes);
-  return new Uint8Array(new MappedBuffer(enough, { maxByteLength: enough }), 0, enough);
+  if (mapped >= MAPPED_MAX) return takeLong(bytes, enough);
+  const buffer = new MappedBuffer(enough, { maxByteLength: enough });
+  collected.register(buffer, undefined);
+  mapped++;
+  return new Uint8Array(buffer, 0, enough);
 }
 
 /** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link takeChunk}, unsliced. */

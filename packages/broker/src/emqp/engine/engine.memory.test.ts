@@ -53,4 +53,13 @@ describe('rule 15: memory', () => {
     broker.request('c1', 'r4', 'default', '', long);
     expect(broker.dropped).toEqual({ memory: 1 });
   });
+
+  it('is short: jobs that will be tried again fill the reserve once, and no more', () => {
+    const third = 'x'.repeat(RESERVE_BYTES / 3);
+    const broker = new BrokerUnderTest();
+    broker.inform('w1');
+    broker.step({ kind: 'memory', isTight: true });
+    for (let index = 0; index < 10; index++) broker.request('c1', `r${index}`, 'default', 'retry-count:1', third);
+    expect(broker.dropped).toEqual({ memory: 8 });
+  });
 });

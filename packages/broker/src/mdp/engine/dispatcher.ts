@@ -253,7 +253,7 @@ export class Dispatcher {
     const others = chooseDisplaced(lack, service?.queue.surplus(peer.key) ?? [], anywhere);
     if (others === undefined) return false;
     for (const other of others) this.giveUp(other, 'displaced');
-    return bytes.take(cost);
+    return bytes.takeOver(cost, waits);
   }
 
   /** Rules 21 and 29: to the worker idle longest; if all are busy, to a service inside the broker. */

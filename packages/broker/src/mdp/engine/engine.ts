@@ -163,6 +163,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       this.#dispatcher.refuse(peer, command, 'not-allowed');
     } else if (this.#state.bytes.isTight && isListing(service)) {
       this.#out.dropRequest('memory', peer, service);
+      this.#out.release(command.body);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
       const body = answerMmi(command, this.#state, this.#settings.mmiAdditions, this.#out.now);

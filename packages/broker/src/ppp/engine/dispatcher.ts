@@ -130,7 +130,7 @@ export class Dispatcher<Asked extends Request> {
     const others = chooseDisplaced(lack, queue.surplus(asker), this.#requester.surplus(request));
     if (others === undefined) return false;
     for (const other of others) this.giveUp(other, 'displaced');
-    return bytes.take(cost);
+    return bytes.takeOver(cost, waits);
   }
 
   #place(request: Asked, where: 'front' | 'back'): void {

@@ -205,7 +205,7 @@ export class Dispatcher {
     const others = chooseDisplaced(lack, queue?.places.surplus(asker) ?? [], backlogs.surplus(asker, cost));
     if (others === undefined) return false;
     for (const other of others) this.#endings.lose(other, 'displaced');
-    return bytes.take(cost);
+    return bytes.takeOver(cost, waits);
   }
 
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {
