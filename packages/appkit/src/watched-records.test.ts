@@ -45,6 +45,14 @@ async function pass(ms: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
+it('tries nothing more once it is closed', async () => {
+  const writing = fail();
+  await records.close();
+  await writing;
+  await pass(5000);
+  expect(commits).toBe(1);
+});
+
 it('takes what is written, without a fault', async () => {
   await records.commit(JOB);
   expect(String(await records.get('job'))).toBe('1');

@@ -27,6 +27,7 @@ export class WatchedRecords implements RecordStore {
   #fault: StoreFault | undefined;
   #trial: Timer | undefined;
   #failures = 0;
+  #isClosed = false;
 
   constructor(store: RecordStore, clock: Clock = systemClock) {
     this.#store = store;
@@ -60,6 +61,7 @@ export class WatchedRecords implements RecordStore {
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     this.#trial?.cancel();
     return this.#store.close();
   }
@@ -70,6 +72,7 @@ export class WatchedRecords implements RecordStore {
     this.#failures++;
     this.#fault = faultOf(error);
     this.#trial?.cancel();
+    if (this.#isClosed) return;
     this.#trial = this.#clock.at(this.#clock.now() + TRIAL_MS, () => void this.#try());
   }
 

@@ -1,5 +1,5 @@
 /** The HTTP side: the page, metrics, health, the model as a document and as a stream, actions. Knows no protocol. */
-import type { OutgoingHttpHeaders, Server } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -110,6 +110,13 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     forceCloseConnections: true,
     exposeHeadRoutes: true,
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 },
+    // Answered before any hook, and so without a turn: the next one takes a connection, which needs a turn.
+    frameworkErrors: ({ statusCode = 400, message }, _request, reply) => {
+      void (reply as FastifyReply).code(statusCode).header('connection', 'close').send({ error: message });
+    },
+  });
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(417, { connection: 'close' }).end();
   });
   app.server.maxConnections = CONNECTIONS_MAX;
   const turns = new HttpTurns(TURNS, systemClock);
@@ -347,7 +354,7 @@ class Endpoint {
   }
 }
 
-/** A connection is read once it has its turn. Returns those that have not used it for a request. */
+/** A connection is served once it has its turn; before, Node reads a first piece of it. Returns those that have not used it for a request. */
 function admitByTurns(server: Server, turns: HttpTurns): WeakSet<Socket> {
   const fresh = new WeakSet<Socket>();
   const serve = server.listeners('connection');

@@ -25,6 +25,7 @@ export class HttpTurns {
   #saved: number;
   #savedAt: number;
   #timer: Timer | undefined;
+  #isClosed = false;
 
   constructor(bounds: TurnBounds, clock: Clock) {
     this.#bounds = bounds;
@@ -33,13 +34,16 @@ export class HttpTurns {
     this.#savedAt = clock.now();
   }
 
-  /** Calls `go` now or when it is the turn of `one`, unless `one` ends first. If too many wait, `one` is destroyed. */
+  /**
+   * Calls `go` now or when it is the turn of `one`, unless `one` ends first. If too many wait, the newest of the address with most of them is
+   * destroyed. After {@link close}, `one` is destroyed.
+   */
   take(address: string, one: Waiting, go: () => void): void {
-    if (this.#size === 0 && this.#spend()) {
+    if (!this.#isClosed && this.#size === 0 && this.#spend()) {
       go();
       return;
     }
-    if (this.#size >= this.#bounds.waitingMax) {
+    if (this.#isClosed || (this.#size >= this.#bounds.waitingMax && !this.#makeRoom(address))) {
       one.destroy();
       return;
     }
@@ -52,12 +56,29 @@ export class HttpTurns {
     this.#arm();
   }
 
-  /** Destroys all that wait. */
+  /** Destroys all that wait, and all that come later. */
   close(): void {
+    this.#isClosed = true;
     this.#timer?.cancel();
     for (const line of this.#waiting.values()) for (const one of line.keys()) one.destroy();
     this.#waiting.clear();
     this.#size = 0;
+  }
+
+  /** Destroys the newest of the longest line for an address, unless that would be its own. */
+  #makeRoom(address: string): boolean {
+    let most = 1 + (this.#waiting.get(address)?.size ?? 0);
+    let crowd: string | undefined;
+    for (const [other, { size }] of this.#waiting)
+      if (size > most) {
+        most = size;
+        crowd = other;
+      }
+    const newest = crowd === undefined ? undefined : [...(this.#waiting.get(crowd)?.keys() ?? [])].at(-1);
+    if (crowd === undefined || newest === undefined) return false;
+    this.#leave(crowd, newest);
+    newest.destroy();
+    return true;
   }
 
   #leave(address: string, one: Waiting): void {

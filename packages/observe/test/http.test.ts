@@ -330,6 +330,15 @@ describe('attacks', () => {
     expect((await ask('/elsewhere', { ...huge, body: `"${'x'.repeat(2000)}"` })).status).toBe(413);
   });
 
+  it.each([
+    ['a path that is not text', '/%zz', {}, 400],
+    ['an expectation', '/healthz', { expect: 'more' }, 417],
+  ])('with %s, answered without a turn, cost their connection', async (_, path, more, status) => {
+    const { ask } = await start({ token: TOKEN });
+    const answer = await ask(path, { headers: { connection: 'keep-alive', ...more } });
+    expect([answer.status, answer.headers.connection]).toEqual([status, 'close']);
+  });
+
   it('beyond fifty at once wait for their turn', async () => {
     const { ask } = await start();
     const begun = performance.now();

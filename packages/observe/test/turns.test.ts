@@ -71,6 +71,21 @@ it('destroys one too many, and all who wait when it is closed', () => {
   expect(after(10_000)).toBe('0 1');
 });
 
+it('destroys the newest of the address with most when another one comes', () => {
+  const { ask, after } = start();
+  const all = Array.from({ length: 7 }, (_, index) => ask(`a${index}`));
+  const others = [ask('b0', 'b'), ask('b1', 'b'), ask('b2', 'b')];
+  expect(all.map(({ isDestroyed }) => isDestroyed)).toEqual([...Array.from({ length: 5 }, () => false), true, true]);
+  expect(others.map(({ isDestroyed }) => isDestroyed)).toEqual([false, false, true]);
+  expect(after(500)).toBe('a0 a1 a2 b0 a3 b1 a4');
+});
+
+it('destroys what comes after it was closed', () => {
+  const { turns, ask, after } = start();
+  turns.close();
+  expect([ask('late').isDestroyed, after(1000)]).toEqual([true, '']);
+});
+
 it('has room again when those who waited have left', () => {
   const { ask, after } = start();
   const all = Array.from({ length: 7 }, (_, index) => ask(String(index)));
