@@ -138,6 +138,7 @@ describe('rates', () => {
   it('start again after a restart of the broker', async () => {
     const told = new Told();
     await told.after(0, service('echo', { requests: 100 }));
+    await told.after(1000);
     expect(cellsOf(await told.after(1000, service('echo', { requests: 4 })), 'PER S')).toEqual([['-']]);
     expect(cellsOf(await told.after(1000, service('echo', { requests: 8 })), 'PER S')).toEqual([['4.0']]);
   });

@@ -38,11 +38,15 @@ export class MmiBroker {
 
   /** The broker now. Rates are known from the second call on. */
   async overview(stop: AbortSignal): Promise<Overview> {
+    const services = await this.#services(stop);
+    const rates = this.#rates.next(services, this.#time.now());
+    const workers = await this.#client.workers('', { signal: stop });
+    return overviewOf({ where: this.#where, services, workers, rates });
+  }
+
+  async #services(stop: AbortSignal) {
     try {
-      const services = await this.#client.services({ signal: stop });
-      const rates = this.#rates.next(services, this.#time.now());
-      const workers = await this.#client.workers('', { signal: stop });
-      return overviewOf({ where: this.#where, services, workers, rates });
+      return await this.#client.services({ signal: stop });
     } catch (error) {
       if (!(await this.#listsNothing(error, stop))) throw error;
       const remedy = `ask for one service with 'proj call mmi.service NAME', or run proj-broker without --no-mdp-mmi-additions`;

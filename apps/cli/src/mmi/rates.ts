@@ -45,9 +45,8 @@ export class EndedRates {
     return rates;
   }
 
-  /** Whether the broker was restarted and counts from zero. */
+  /** Whether the broker was restarted and counts from zero. Its first answers may list no services. */
   #hasRestarted(ended: ReadonlyMap<string, number>): boolean {
-    const last = this.#answers.at(-1)?.ended ?? new Map<string, number>();
-    return [...last].some(([key, count]) => (ended.get(key) ?? count) < count);
+    return this.#answers.some((past) => [...past.ended].some(([key, count]) => (ended.get(key) ?? count) < count));
   }
 }
