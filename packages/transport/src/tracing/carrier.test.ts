@@ -34,8 +34,12 @@ describe('a trace frame', () => {
 
   it('counts against the limits of a message', () => {
     const carrier = { traceparent: TRACEPARENT };
-    expect(() => toTracedFrames('request', ['a', 'b'], { frames: 2, bytes: 1000 }, carrier)).toThrow('the body has 2 frames; the limit is 1');
-    expect(() => toTracedFrames('request', 'abcde', { frames: 2, bytes: 84 }, carrier)).toThrow('the body has 5 bytes; the limit is 3');
+    expect(() => toTracedFrames('request', ['a', 'b'], { frames: 2, bytes: 1000 }, carrier)).toThrow(
+      'the body has 2 frames; the limit is 1',
+    );
+    expect(() => toTracedFrames('request', 'abcde', { frames: 2, bytes: 84 }, carrier)).toThrow(
+      'the body has 5 bytes; the limit is 3',
+    );
     expect(toTracedFrames('request', 'abcd', { frames: 2, bytes: 85 }, carrier).length).toBe(2);
   });
 
