@@ -31,7 +31,7 @@ describe('one word for one thing', () => {
   it('is broken by a retired name of any kind, exported or not', () => {
     const text = 'class Shelf {} export interface Desk {} type Taker = 1; function newBooks() {}';
     expect(names(['packages/pzq/src/engine/a.ts', text])).toEqual([
-      'Shelf was given up for Backlog',
+      'Shelf was given up for ReadyWindow',
       'Desk was given up for FileService',
       'Taker was given up for LeaseFetcher or ByteSink',
       'newBooks was given up for newBrokerState',

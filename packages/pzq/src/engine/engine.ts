@@ -5,16 +5,16 @@
  * | --- | --- |
  * | 1 to 6, 18 producers, their answers, limits | `producers/producer-side.ts`; sentences of refusals: `output.ts` |
  * | 2, 7 to 9 group commit, a store that fails | `producers/commits.ts`, `producers/pending-batch.ts` |
- * | 10 to 12, 16, 17 order, offers, leases | `delivery/consumer-side.ts`, `delivery/in-flight.ts` |
- * | 10, 20, 25 what is in memory | `delivery/backlog.ts` |
+ * | 10 to 12, 16, 17 order, offers, leases | `delivery/consumer-side.ts`, `delivery/in-flight.ts`, `delivery/consumers.ts` |
+ * | 10, 20, 25 what is in memory | `delivery/window.ts` |
  * | 13 to 15, 37 consumers' answers | `legality.ts`, `delivery/acknowledgement.ts` |
  * | 19 drain | `#onDrain`, `#finish` |
  * | 22 monitor | `monitor.ts` |
- * | 30 shared stores | `delivery/supply.ts`, `delivery/lease-fetcher.ts` |
- * | 32 delays | `delivery/supply.ts`, `delivery/schedule.ts` |
+ * | 30 shared stores | `delivery/loading.ts`, `delivery/shared-leases.ts` |
+ * | 32 delays | `delivery/loading.ts`, `delivery/delays.ts` |
  * | 11, 33 to 36 returns, lifetimes, dead letters | `delivery/dead-letters.ts` |
  * | 39 access | `#forbids` |
- * | 40 to 42 operators: pause, purge, consumers | `delivery/supply.ts`, `delivery/purge.ts`, `delivery/in-flight.ts` |
+ * | 40 to 42 operators: pause, purge, consumers | `delivery/loading.ts`, `delivery/purge.ts`, `delivery/consumers.ts` |
  */
 import { totalBytes } from '@proj/frames';
 import type { PzqFromMonitor, PzqFromProducer, PzqProduce, PzqUnusable } from '@proj/frames/pzq';
@@ -30,7 +30,7 @@ import { monitorText, statsOf } from './monitor.js';
 import { type Refusal, REFUSALS } from './output.js';
 import { Purge } from './delivery/purge.js';
 import { type Owners, QueueState } from './state.js';
-import { Supply } from './delivery/supply.js';
+import { Loading } from './delivery/loading.js';
 
 /** What may wait for the disk while the process is short of memory. */
 const RESERVE_BYTES = 2 ** 20;
@@ -44,7 +44,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #memory: Pick<MemoryBudget, 'stats'> | undefined;
   readonly #deadLetters: DeadLetters;
   readonly #acknowledgements: Acknowledgements;
-  readonly #supply: Supply;
+  readonly #loading: Loading;
   readonly #purge: Purge;
   #startedAt = 0;
   /** Rule 39. */
@@ -63,7 +63,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#deadLetters = new DeadLetters(this.#state);
     this.#acknowledgements = new Acknowledgements(this.#state);
     this.#purge = new Purge(this.#state);
-    this.#supply = new Supply(this.#state, this.#deadLetters, this.#purge);
+    this.#loading = new Loading(this.#state, this.#deadLetters, this.#purge);
   }
 
   get deadline(): number {
@@ -74,7 +74,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       dead?.side.deadline(delivers) ?? Infinity,
       commits.deadline,
       this.#drainUntil,
-      this.#supply.deadline,
+      this.#loading.deadline,
     );
   }
 
@@ -89,10 +89,10 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     if (state.phase === 'drained') return out.effects;
     this.#handle(event);
     if (state.phase !== 'new') commits.pump();
-    this.#supply.checkCounts();
+    this.#loading.checkCounts();
     // A commit that has begun makes room for deliveries, and those may give up messages, which must be written again.
     if (state.phase === 'serving') {
-      this.#supply.run();
+      this.#loading.run();
       commits.pump();
     }
     if (state.phase === 'draining' && this.#isOver) this.#finish();
@@ -132,11 +132,11 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         break;
       case 'delivered':
         this.#state.way(event.outlet).side.delivered(event.peer);
-        this.#supply.delivered(event.outlet);
+        this.#loading.delivered(event.outlet);
         break;
       case 'blocked':
         this.#state.way(event.outlet).side.blocked();
-        this.#supply.blocked(event.outlet);
+        this.#loading.blocked(event.outlet);
         break;
       case 'consumer-came':
         this.#state.way(event.outlet).side.consumers.came(event.peer);
@@ -160,22 +160,22 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#onTimer(event.lateMs);
         break;
       case 'loaded':
-        this.#state.way(event.outlet).backlog.loaded(event.messages);
+        this.#state.way(event.outlet).window.loaded(event.messages);
         break;
       case 'load-failed':
-        this.#supply.loadFailed(event.outlet, event);
+        this.#loading.loadFailed(event.outlet, event);
         break;
       case 'due':
-        this.#supply.due(event.messages);
+        this.#loading.due(event.messages);
         break;
       case 'due-failed':
-        this.#supply.dueFailed(event);
+        this.#loading.dueFailed(event);
         break;
       case 'taken':
-        this.#supply.taken(event.messages);
+        this.#loading.taken(event.messages);
         break;
       case 'take-failed':
-        this.#supply.takeFailed(event);
+        this.#loading.takeFailed(event);
         break;
       case 'monitor':
         this.#onMonitor(event.peer, event.command);
@@ -219,7 +219,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#state.phase = 'serving';
     this.#startedAt = this.#state.out.now;
     this.#state.out.sawWall(this.#state.entropy.wallMicros());
-    this.#supply.committed(this.#state.commits.counts.nextDueMicros);
+    this.#loading.committed(this.#state.commits.counts.nextDueMicros);
   }
 
   #onProduce(peer: Peer, command: PzqFromProducer, acksWaiting: number): void {
@@ -277,7 +277,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     if (this.#state.phase === 'draining') return;
     this.#state.phase = 'draining';
     this.#drainUntil = out.now + settings.drainMs;
-    this.#supply.releaseReady();
+    this.#loading.releaseReady();
   }
 
   /** Rule 19: everything is written, and no consumer has a message, or the time for it is over. */
@@ -312,12 +312,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       },
       commits: {
         onStored: (message, isDelayed) => {
-          this.#supply.stored(message, isDelayed);
+          this.#loading.stored(message, isDelayed);
         },
         onChanged: ({ removes, buries, requests }, result) => {
           this.#acknowledgements.removed(removes, result);
           this.#deadLetters.committed(buries, requests);
-          this.#supply.committed(result.counts.nextDueMicros);
+          this.#loading.committed(result.counts.nextDueMicros);
         },
         onUnchanged: ({ requests }, code) => {
           this.#deadLetters.failed(requests, code);

@@ -20,7 +20,7 @@ export function assertState(state: QueueState): void {
 }
 
 function assertWay(
-  { side, backlog }: Way,
+  { side, window }: Way,
   { settings, store, pending, commits }: QueueState,
 ): { count: number; bytes: number } {
   const places: Record<Message['where'], number> = {
@@ -40,8 +40,8 @@ function assertWay(
     else held += message.bytes;
     if (message.where === 'in-flight') leased += message.bytes;
     check(side.find(message.seq) === message, 'a message is found by its sequence');
-    check(!backlog.hides(message.seq), 'what is settled is not in memory');
-    check(store.shared || message.seq <= backlog.top, 'what is in memory is in the store');
+    check(!window.hides(message.seq), 'what is settled is not in memory');
+    check(store.shared || message.seq <= window.top, 'what is in memory is in the store');
     check(!message.givenBack || message.where === 'offered', 'only an open offer is given back ahead of time');
     check(Number.isFinite(message.lease.at) === (message.where === 'in-flight'), 'what is in flight has a lease');
   }
@@ -50,9 +50,9 @@ function assertWay(
   check(places['in-flight'] === side.inFlight && places.resting === side.resting, 'leases and rests are counted');
   check(leased === side.inFlightBytes, 'bytes in flight are counted');
   check(places.offered <= (side.offering ? 1 : 0), 'one offer at a time');
-  check(backlog.cursor <= backlog.top, 'the cursor is within the backlog');
-  const isQuiet = pending.empty && commits.changing === undefined && !backlog.reading;
-  check(!isQuiet || backlog.hidden === 0, 'nothing stays hidden once it is on disk');
+  check(window.cursor <= window.top, 'the cursor is within the window');
+  const isQuiet = pending.empty && commits.changing === undefined && !window.reading;
+  check(!isQuiet || window.hidden === 0, 'nothing stays hidden once it is on disk');
   check(side.ready <= 2 * settings.windowMax + settings.takeMax + settings.maxInFlight, 'memory is bounded');
   return { count: places.offered + places['in-flight'] + places.resting, bytes: held };
 }

@@ -1,12 +1,12 @@
 /** PZQ: the state of the queue engine, shared by its policies. */
 import type { Entropy } from '@proj/transport';
 import type { PzqSettings } from '../options.js';
-import { Backlog } from './delivery/backlog.js';
+import { ReadyWindow } from './delivery/window.js';
 import { type CommitOwner, Commits } from './producers/commits.js';
 import { ConsumerSide, type ConsumerSideOwner } from './delivery/consumer-side.js';
 import type { PzqOutletName, PzqStoreInfo } from './events.js';
 import { InFlight, type Message } from './delivery/in-flight.js';
-import { LeaseFetcher } from './delivery/lease-fetcher.js';
+import { LeaseFetcher } from './delivery/shared-leases.js';
 import type { Whereabouts } from './legality.js';
 import { Output } from './output.js';
 import { PendingBatch } from './producers/pending-batch.js';
@@ -20,7 +20,7 @@ const MESSAGE_BYTES = 768;
 /** An outlet of the queue: the messages in memory, and those that only the store has. */
 export interface Way {
   readonly side: ConsumerSide;
-  readonly backlog: Backlog;
+  readonly window: ReadyWindow;
 }
 
 /** Decides what happens to messages. */
@@ -81,19 +81,19 @@ export class QueueState {
     // Nothing stays `returned` or `gone` beyond the call that made it so.
     if (message !== undefined) return message.where as Whereabouts;
     if (this.pending.removes(seq)) return 'settled';
-    return this.queue.backlog.hides(seq) ? 'leaving' : 'stored';
+    return this.queue.window.hides(seq) ? 'leaving' : 'stored';
   }
 
   /** The message must no longer be delivered through this outlet, in any state. */
-  forget(seq: number, { side, backlog }: Way): void {
+  forget(seq: number, { side, window }: Way): void {
     const message = side.find(seq);
     if (message !== undefined) side.take(message);
-    backlog.hide(seq);
+    window.hide(seq);
   }
 
   /** The store has the message on this side, for the next load to find, unless a consumer has settled it meanwhile. */
   reveal(seq: number, way: Way | undefined): void {
-    if (!this.pending.removes(seq)) way?.backlog.reveal(seq);
+    if (!this.pending.removes(seq)) way?.window.reveal(seq);
   }
 
   /** Rule 9 continues without a store, up to a limit. */
@@ -117,6 +117,6 @@ export class QueueState {
   #newWay(name: PzqOutletName, owner: ConsumerSideOwner, isEmpty: boolean): Way {
     const { epoch, lastSeq } = this.store;
     const side = new ConsumerSide(name, epoch, this.settings, this.entropy, this.inFlight, this.out, owner);
-    return { side, backlog: new Backlog(this.settings, lastSeq, isEmpty, side, this.out) };
+    return { side, window: new ReadyWindow(this.settings, lastSeq, isEmpty, side, this.out) };
   }
 }

@@ -33,7 +33,7 @@ export class Acknowledgements {
   removed(removes: TakenChanges['removes'], { removed }: Committed): void {
     const { ways, out } = this.#state;
     for (const [index, { seq, origin }] of removes.entries()) {
-      for (const { backlog } of ways) backlog.flushed(seq);
+      for (const { window } of ways) window.flushed(seq);
       if (origin !== 'key') continue;
       if (removed[index] === true) {
         out.counters.acked++;
@@ -46,7 +46,7 @@ export class Acknowledgements {
   /** A message in memory must have been stored at the key's time; for others the store checks. */
   #isOurs({ epoch, seq, storedMicros }: PzqKey): boolean {
     const { store, leases, queue } = this.#state;
-    if (epoch !== store.epoch || (leases === undefined && seq > queue.backlog.top)) return false;
+    if (epoch !== store.epoch || (leases === undefined && seq > queue.window.top)) return false;
     const message = this.#state.find(seq)?.message;
     return message === undefined || message.stored.storedMicros === storedMicros;
   }
@@ -66,7 +66,7 @@ export class Acknowledgements {
     } else if (verdict === 'drop' || state.unflushedFull) {
       out.drop('key-unknown', outlet, peer);
     } else {
-      for (const { backlog } of state.ways) backlog.hide(seq);
+      for (const { window } of state.ways) window.hide(seq);
       pending.remove(seq, storedMicros, 'key');
     }
   }

@@ -9,7 +9,8 @@ import { setSince } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { PzqOutletName } from '../events.js';
-import { Consumers, type InFlight, Message } from './in-flight.js';
+import { Consumers } from './consumers.js';
+import { type InFlight, Message } from './in-flight.js';
 import type { Output } from '../output.js';
 
 /** Minimum time between offers that nobody took, in case the socket did not wait. */

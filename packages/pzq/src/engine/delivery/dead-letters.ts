@@ -55,7 +55,7 @@ export class DeadLetters implements ConsumerSideOwner {
     for (const { seq, reason } of buries) {
       out.counters.buried++;
       out.figures['dead-letters'].requests++;
-      queue.backlog.flushed(seq);
+      queue.window.flushed(seq);
       this.#state.reveal(seq, dead);
       out.effects.push({ kind: 'dead-letter', seq, reason });
     }
@@ -77,7 +77,7 @@ export class DeadLetters implements ConsumerSideOwner {
     const { out, queue, dead } = this.#state;
     out.counters.revived += seqs.length;
     for (const seq of seqs) {
-      dead?.backlog.flushed(seq);
+      dead?.window.flushed(seq);
       this.#state.reveal(seq, queue);
     }
   }

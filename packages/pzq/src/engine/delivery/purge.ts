@@ -36,8 +36,8 @@ export class Purge {
   begin(id: number): void {
     const { entropy, queue } = this.#state;
     const { ids = [], count = 0 } = this.#running ?? {};
-    const now = { top: queue.backlog.top, storedMicros: entropy.wallMicros() };
-    this.#running = { ids: [...ids, id], ...now, count, isComplete: false, isEarly: queue.backlog.reading };
+    const now = { top: queue.window.top, storedMicros: entropy.wallMicros() };
+    this.#running = { ids: [...ids, id], ...now, count, isComplete: false, isEarly: queue.window.reading };
   }
 
   /** Removes what is in memory, as far as there is room for removals. */
@@ -102,7 +102,7 @@ export class Purge {
 
   /** Everything up to this sequence has been loaded. */
   #hasSeen(top: number): boolean {
-    const { backlog } = this.#state.queue;
-    return !backlog.reading && backlog.cursor >= Math.min(top, backlog.top);
+    const { window } = this.#state.queue;
+    return !window.reading && window.cursor >= Math.min(top, window.top);
   }
 }

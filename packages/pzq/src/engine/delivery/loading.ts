@@ -5,32 +5,32 @@ import type { PzqOutletName, PzqStoreFailure } from '../events.js';
 import type { Message } from './in-flight.js';
 import { LEGALITY, type Whereabouts } from '../legality.js';
 import type { Purge } from './purge.js';
-import { Schedule } from './schedule.js';
+import { Delays } from './delays.js';
 import type { QueueState } from '../state.js';
 import type { DeadLetters } from './dead-letters.js';
 
 /** Keeps messages in memory, neither too few nor too many, and offers them. */
-export class Supply {
+export class Loading {
   readonly #state: QueueState;
   readonly #deadLetters: DeadLetters;
   readonly #purge: Purge;
-  readonly #schedule: Schedule;
+  readonly #delays: Delays;
 
   constructor(state: QueueState, deadLetters: DeadLetters, purge: Purge) {
     this.#purge = purge;
     this.#state = state;
     this.#deadLetters = deadLetters;
-    this.#schedule = new Schedule(state.settings.probeIntervalMs, state.entropy, state.out);
+    this.#delays = new Delays(state.settings.probeIntervalMs, state.entropy, state.out);
   }
 
   /** When {@link run} has something to do without an event. */
   get deadline(): number {
     const { commits, dead, leases, phase, queue } = this.#state;
     if (commits.corrupt || phase !== 'serving') return Infinity;
-    const deadAt = dead?.backlog.deadline ?? Infinity;
+    const deadAt = dead?.window.deadline ?? Infinity;
     if (leases !== undefined) return Math.min(deadAt, this.#wantsLeases ? leases.notBefore : Infinity);
-    const momentsAt = queue.backlog.reading || this.#momentsRoom <= 0 ? Infinity : this.#schedule.deadline;
-    return Math.min(deadAt, queue.backlog.deadline, momentsAt);
+    const momentsAt = queue.window.reading || this.#momentsRoom <= 0 ? Infinity : this.#delays.deadline;
+    return Math.min(deadAt, queue.window.deadline, momentsAt);
   }
 
   /** Offers what is in memory and fetches more. */
@@ -46,10 +46,10 @@ export class Supply {
       dead?.side.offer();
     }
     if (leases === undefined) {
-      queue.backlog.load();
-      if (!queue.backlog.reading && this.#schedule.ask(this.#momentsRoom)) queue.backlog.beginRead();
-    } else if (this.#wantsLeases && leases.take(inFlight.room)) queue.backlog.beginRead();
-    dead?.backlog.load();
+      queue.window.load();
+      if (!queue.window.reading && this.#delays.ask(this.#momentsRoom)) queue.window.beginRead();
+    } else if (this.#wantsLeases && leases.take(inFlight.room)) queue.window.beginRead();
+    dead?.window.load();
   }
 
   /** A consumer has taken the offer. */
@@ -66,12 +66,12 @@ export class Supply {
 
   /** A new message is on disk. */
   stored(message: StoredMessage, isDelayed: boolean): void {
-    if (this.#state.leases === undefined) this.#state.queue.backlog.stored(message, isDelayed);
+    if (this.#state.leases === undefined) this.#state.queue.window.stored(message, isDelayed);
   }
 
   /** A commit reports the next moment. */
   committed(nextDueMicros: number): void {
-    this.#schedule.expect(nextDueMicros, this.#state.pending.moments === 0);
+    this.#delays.expect(nextDueMicros, this.#state.pending.moments === 0);
   }
 
   /** Rules 32 and 33. */
@@ -79,7 +79,7 @@ export class Supply {
     const { out, pending, queue } = this.#state;
     for (const message of ready) {
       const [verdict] = LEGALITY[this.#whereaboutsOf(message.seq)]['delay over'];
-      if (verdict === 'load') queue.backlog.put(message, out.now);
+      if (verdict === 'load') queue.window.put(message, out.now);
       if (verdict !== 'ignore') pending.passed(message.seq);
     }
     for (const removal of expired) {
@@ -88,14 +88,14 @@ export class Supply {
       if (verdict === 'expire') this.#deadLetters.expire(removal);
       else if (verdict === 'pass') pending.passed(seq);
     }
-    queue.backlog.endRead();
-    this.#schedule.answered(ready.length + expired.length > 0);
+    queue.window.endRead();
+    this.#delays.answered(ready.length + expired.length > 0);
   }
 
   dueFailed(failure: PzqStoreFailure): void {
     this.#readFailed(failure);
-    this.#state.queue.backlog.endRead();
-    this.#schedule.answered(false);
+    this.#state.queue.window.endRead();
+    this.#delays.answered(false);
   }
 
   /** Rule 30. */
@@ -105,22 +105,22 @@ export class Supply {
       const [verdict] = LEGALITY[this.#whereaboutsOf(message.seq)].lease;
       if (verdict === 'reload') queue.side.take(queue.side.find(message.seq) as Message);
       // One that was delivered before has waited since it came back, and only another server knows when that was.
-      if (verdict !== 'ignore') queue.backlog.put(message, message.deliveries > 0 ? out.now : undefined);
+      if (verdict !== 'ignore') queue.window.put(message, message.deliveries > 0 ? out.now : undefined);
     }
-    queue.backlog.endRead();
+    queue.window.endRead();
     leases?.taken(messages.length);
     this.#purge.taken(messages);
   }
 
   takeFailed(failure: PzqStoreFailure): void {
     this.#readFailed(failure);
-    this.#state.queue.backlog.endRead();
+    this.#state.queue.window.endRead();
     this.#state.leases?.stalled();
   }
 
   loadFailed(outlet: PzqOutletName, failure: PzqStoreFailure): void {
     this.#readFailed(failure);
-    this.#state.way(outlet).backlog.loadFailed();
+    this.#state.way(outlet).window.loadFailed();
   }
 
   /** Rule 30: returns ready messages, for a server whose consumers are idle. Those whose leases are over may be with another server. */
@@ -137,8 +137,8 @@ export class Supply {
    */
   checkCounts(): void {
     const { commits, leases, queue } = this.#state;
-    const { backlog, side } = queue;
-    if (leases !== undefined || backlog.reading || backlog.cursor < backlog.top || !commits.idle) return;
+    const { window, side } = queue;
+    if (leases !== undefined || window.reading || window.cursor < window.top || !commits.idle) return;
     const { messages, delayed } = commits.counts;
     if (side.size >= messages - delayed) return;
     commits.damaged(
@@ -164,6 +164,6 @@ export class Supply {
   get #wantsLeases(): boolean {
     const { delivers, inFlight, isPaused, queue } = this.#state;
     const wantsAny = delivers && (!isPaused || this.#purge.isRunning);
-    return wantsAny && queue.side.ready === 0 && !queue.side.offering && !queue.backlog.reading && inFlight.room > 0;
+    return wantsAny && queue.side.ready === 0 && !queue.side.offering && !queue.window.reading && inFlight.room > 0;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * PZQ: messages that only the store has, and how they are loaded. Up to the cursor every ready message is in memory; the rest is only on disk,
+ * PZQ: which ready messages are in memory, and how others are loaded. Up to the cursor every one is in memory; the rest is only on disk,
  * so a long queue takes only the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
 import type { PzqSettings } from '../../options.js';
@@ -11,14 +11,14 @@ import type { Output } from '../output.js';
 const LOAD_MAX = 1024;
 const LOAD_MAX_BYTES = 4 * 2 ** 20;
 
-type BacklogSettings = Pick<PzqSettings, 'windowMax' | 'windowMaxBytes' | 'probeIntervalMs'>;
+type WindowSettings = Pick<PzqSettings, 'windowMax' | 'windowMaxBytes' | 'probeIntervalMs'>;
 
 /** The pending read; one at a time, so that its answer can be distinguished from what was settled meanwhile. */
 type Reading = 'none' | 'load' | 'other';
 
-/** The part of one outlet that is on disk. O(1) per message. */
-export class Backlog {
-  readonly #settings: BacklogSettings;
+/** The window of one outlet into the store. O(1) per message. */
+export class ReadyWindow {
+  readonly #settings: WindowSettings;
   readonly #side: ConsumerSide;
   readonly #out: Output;
   #cursor: number;
@@ -34,7 +34,7 @@ export class Backlog {
   #notBefore = -Infinity;
 
   /** `isEmpty`: the store has nothing up to `top`. */
-  constructor(settings: BacklogSettings, top: number, isEmpty: boolean, side: ConsumerSide, out: Output) {
+  constructor(settings: WindowSettings, top: number, isEmpty: boolean, side: ConsumerSide, out: Output) {
     this.#settings = settings;
     this.#top = top;
     this.#cursor = isEmpty ? top : 0;

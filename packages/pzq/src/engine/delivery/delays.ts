@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 60_000;
 const MICROS = 1000;
 
 /** Asks the store what is due, when something is. */
-export class Schedule {
+export class Delays {
   readonly #entropy: Entropy;
   readonly #out: Output;
   readonly #retryMs: number;
@@ -36,7 +36,7 @@ export class Schedule {
     if (answered) this.#open = false;
     if (nextMicros === this.#nextMicros && !answered) return;
     this.#nextMicros = nextMicros;
-    this.#schedule();
+    this.#arm();
   }
 
   /** Asks the store for at most `room` messages. False if nothing is due. */
@@ -44,7 +44,7 @@ export class Schedule {
     if (room <= 0 || this.deadline > this.#out.now) return false;
     const nowMicros = this.#entropy.wallMicros();
     if (nowMicros < this.#nextMicros) {
-      this.#schedule();
+      this.#arm();
       return false;
     }
     this.#asking = true;
@@ -59,7 +59,7 @@ export class Schedule {
     if (!open) this.#at = this.#out.now + this.#retryMs;
   }
 
-  #schedule(): void {
+  #arm(): void {
     const waitMs = Math.ceil((this.#nextMicros - this.#entropy.wallMicros()) / MICROS);
     this.#at =
       this.#nextMicros === Infinity ? Infinity : this.#out.now + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
