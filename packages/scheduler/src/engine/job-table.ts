@@ -7,8 +7,8 @@ import type { EmqpSchedulerEngineSettings } from '../options.js';
 import type { EmqpSchedulerStats, ScheduleChange, ScheduleRecord, SchedulerTools } from './events.js';
 import { RUNS, type RunState } from './legality.js';
 import type { Output } from './output.js';
-import { identityOf, readPlan } from './plan.js';
-import { RunFigures } from './runs.js';
+import { identityOf, readPlan } from './schedule-command.js';
+import { RunFigures } from './figures.js';
 import { ScheduledJob, Timetable } from './timetable.js';
 
 /** A pending write. */

@@ -2,7 +2,7 @@
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
-import { JobRuns, TypeFigures, typeOf } from './runs.js';
+import { JobRuns, TypeFigures, typeOf } from './figures.js';
 
 /** A job and its next run. */
 export class ScheduledJob {
