@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { checkDiagrams } from '@proj/testkit';
-import { CALL_LEGALITY } from './engine/engine-pool.js';
+import { CALL_LEGALITY } from './engine/pool-engine.js';
 import { LEGALITY, MOVES } from './engine/legality.js';
 
 checkDiagrams(fileURLToPath(new URL('../../../../docs/protocols/mdp.md', import.meta.url)), {

@@ -15,7 +15,7 @@ export type {
 } from './options.js';
 export { MdpPool } from './pool.js';
 export type { MdpPoolEvents } from './pool.js';
-export { MdpPoolEngine } from './engine/engine-pool.js';
+export { MdpPoolEngine } from './engine/pool-engine.js';
 export { MdpBrokerEngine } from './engine/engine.js';
 export type {
   MdpBrokerEffect,

@@ -1,4 +1,4 @@
-/** Majordomo pool, the facade: 18/MDP's client application that is the broker. Rules: engine-pool.ts and docs/protocols/mdp.md. */
+/** Majordomo pool, the facade: 18/MDP's client application that is the broker. Rules: pool-engine.ts and docs/protocols/mdp.md. */
 import { isServiceName } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
@@ -8,7 +8,7 @@ import type { ServerSnapshot } from '@proj/transport/engine';
 import { fromReplyBody, ReplyBuffer, toRequestBody, typedReplies } from '@proj/transport/service';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
-import { MdpPoolEngine } from './engine/engine-pool.js';
+import { MdpPoolEngine } from './engine/pool-engine.js';
 import type {
   MdpBrokerNote,
   MdpCallFailure,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { checkDiagrams } from '@proj/testkit';
 import { LEGALITY, MOVES } from './engine/backend.js';
-import { CALL_LEGALITY } from './engine/engine-pool.js';
+import { CALL_LEGALITY } from './engine/pool-engine.js';
 
 checkDiagrams(fileURLToPath(new URL('../../../../docs/protocols/ppp.md', import.meta.url)), {
   'a worker at the queue': { table: LEGALITY, initial: 'stranger', moves: MOVES },

@@ -12,7 +12,7 @@ export type { PppPoolEvents } from './pool.js';
 export { PppQueue } from './queue.js';
 export type { PppQueueEndpoints, PppQueueEvents } from './queue.js';
 export type { PppCounters } from './engine/output.js';
-export { PppPoolEngine } from './engine/engine-pool.js';
+export { PppPoolEngine } from './engine/pool-engine.js';
 export { PppQueueEngine } from './engine/engine.js';
 export type {
   PppDropReason,

@@ -1,11 +1,11 @@
-/** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
+/** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: pool-engine.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
-import { PppPoolEngine } from './engine/engine-pool.js';
+import { PppPoolEngine } from './engine/pool-engine.js';
 import type {
   PppNote,
   PppPoolEffect,

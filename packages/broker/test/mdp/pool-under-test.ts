@@ -1,7 +1,7 @@
 /** The Majordomo pool's engine, in words: peers have names, calls numbers, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { encodeMdp, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
-import { MdpPoolEngine, PoolCall } from '../../src/mdp/engine/engine-pool.js';
+import { MdpPoolEngine, PoolCall } from '../../src/mdp/engine/pool-engine.js';
 import { mdpPoolOptions, type MdpPoolOptions } from '../../src/mdp/options.js';
 import type { MdpPoolEffect, MdpPoolEvent } from '../../src/mdp/engine/events.js';
 import { EngineUnderTest } from '../engine-under-test.js';

@@ -16,7 +16,7 @@ import type {
   PppQueueEvent,
 } from '../../src/ppp/engine/events.js';
 import { PppQueueEngine } from '../../src/ppp/engine/engine.js';
-import { PppPoolEngine } from '../../src/ppp/engine/engine-pool.js';
+import { PppPoolEngine } from '../../src/ppp/engine/pool-engine.js';
 import { pppPoolOptions, pppQueueOptions, type PppPoolOptions, type PppQueueOptions } from '../../src/ppp/options.js';
 import { EngineUnderTest, type Machine } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';

@@ -1,4 +1,4 @@
-/** Events and effects of the Majordomo engines, shared by `engine.ts` and `broker.ts`, and by `engine-pool.ts` and `pool.ts`. */
+/** Events and effects of the Majordomo engines, shared by `engine.ts` and `broker.ts`, and by `pool-engine.ts` and `pool.ts`. */
 import type {
   MdpBody,
   MdpClientReply,

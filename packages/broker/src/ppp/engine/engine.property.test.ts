@@ -11,7 +11,7 @@ import { Observer } from '../../../test/ppp/observer.js';
 import { describeEffect } from '../../../test/ppp/words.js';
 import type { PppBackendEvent, PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from './events.js';
 import { PppQueueEngine } from './engine.js';
-import { PppPoolEngine } from './engine-pool.js';
+import { PppPoolEngine } from './pool-engine.js';
 import { pppPoolOptions, pppQueueOptions, type PppPoolOptions } from '../options.js';
 import type { PppPoolStats } from './state.js';
 

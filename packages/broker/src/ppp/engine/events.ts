@@ -1,5 +1,5 @@
 /**
- * Events and effects of the Paranoid Pirate engines, shared by `engine.ts` and `queue.ts`, and by `engine-pool.ts` and `pool.ts`. Both have the
+ * Events and effects of the Paranoid Pirate engines, shared by `engine.ts` and `queue.ts`, and by `pool-engine.ts` and `pool.ts`. Both have the
  * same workers' side, the backend.
  */
 import type {

@@ -6,7 +6,7 @@ import type { TimerEvent } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { peerNamed } from '../../../test/keyed.js';
-import { MdpPoolEngine } from './engine-pool.js';
+import { MdpPoolEngine } from './pool-engine.js';
 import { mdpPoolOptions, type MdpPoolOptions } from '../options.js';
 import type { MdpPoolEvent } from './events.js';
 
