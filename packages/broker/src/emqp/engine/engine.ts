@@ -9,14 +9,14 @@
  * | 7, 9 our farewell, acceptances | `output.ts`, `jobs/dispatcher.ts` |
  * | 10, 11, 19 results, silent workers | `jobs/results.ts` |
  * | 13 to 15 queues, slots, limits | `jobs/dispatcher.ts`, `jobs/queues.ts` |
- * | 16 to 18, 20 lost workers and jobs | `peers/registration.ts`, `jobs/recovery.ts`, `jobs/job-endings.ts` |
+ * | 16 to 18, 20 lost workers and jobs | `peers/registration.ts`, `jobs/lost-workers.ts`, `jobs/job-endings.ts` |
  * | 22 schedules | `peers/schedulers.ts` |
- * | 26, 27 DISCONNECT, stopping | `#onDisconnect`, `peers/shutdown.ts` |
+ * | 26, 27 DISCONNECT, stopping | `#onDisconnect`, `peers/farewells.ts` |
  * | 28 to 30 administration | `#onAdmin`, `management/admin.ts` |
  * | 31, 32, 34 PUBLISH | `#onPublish`; the device: `pubsub-engine.ts` |
  * | 33 access | `../../shared/rights.ts`, `peers/registration.ts` |
  * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee/guarantee.ts`, `guarantee/keeper.ts`, `guarantee/records.ts`, `guarantee/repeats.ts` |
- * | 37 to 39 dismissed workers, paused and purged queues | `peers/shutdown.ts`, `jobs/dispatcher.ts`, `jobs/job-endings.ts` |
+ * | 37 to 39 dismissed workers, paused and purged queues | `peers/farewells.ts`, `jobs/dispatcher.ts`, `jobs/job-endings.ts` |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
@@ -37,11 +37,11 @@ import { JobEndings } from './jobs/job-endings.js';
 import { ADMIN, DROPPED_AS, LEGALITY } from './legality.js';
 import { Output } from './output.js';
 import type { Leaver, Scheduler, Worker } from './peers/peers.js';
-import { Recovery } from './jobs/recovery.js';
+import { LostWorkers } from './jobs/lost-workers.js';
 import { type PortParty, Registration } from './peers/registration.js';
 import { Results } from './jobs/results.js';
 import { routeScheduling } from './peers/schedulers.js';
-import { Shutdown } from './peers/shutdown.js';
+import { Farewells } from './peers/farewells.js';
 import { type BrokerState, type EmqpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** Rule 33: the right to `request` this name is required to ask about the broker or to stop it. */
@@ -58,7 +58,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #results: Results;
   readonly #guarantee: Guarantee;
   readonly #registration: Registration;
-  readonly #shutdown: Shutdown;
+  readonly #farewells: Farewells;
   readonly #rights = new Rights();
 
   /** `memory`: what the process holds for peers, called when an admin asks; `undefined` without a budget. */
@@ -67,10 +67,10 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     const out = new Output(settings, entropy);
     const endings = new JobEndings(state, out);
     const dispatcher = new Dispatcher(settings, state, out, endings);
-    const recovery = new Recovery(settings, state, out, dispatcher, endings);
-    const results = new Results(state, out, dispatcher, endings, recovery);
+    const lostWorkers = new LostWorkers(settings, state, out, dispatcher, endings);
+    const results = new Results(state, out, dispatcher, endings, lostWorkers);
     const guarantee = new Guarantee(state, out, dispatcher, endings);
-    const registration = new Registration(settings, state, out, { rights: this.#rights, dispatcher, recovery });
+    const registration = new Registration(settings, state, out, { rights: this.#rights, dispatcher, lostWorkers });
     this.#settings = settings;
     this.#state = state;
     this.#out = out;
@@ -80,13 +80,13 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#results = results;
     this.#guarantee = guarantee;
     this.#registration = registration;
-    this.#shutdown = new Shutdown(settings, state, out, { registration, results, endings, guarantee, dispatcher });
+    this.#farewells = new Farewells(settings, state, out, { registration, results, endings, guarantee, dispatcher });
   }
 
   get deadline(): number {
     const { peers, routes, patience, releases, settling, keeper } = this.#state;
     const jobs = Math.min(routes.deadline, patience.deadline, releases.deadline, settling.deadline, keeper.deadline);
-    return Math.min(peers.deadline, jobs, this.#shutdown.deadline);
+    return Math.min(peers.deadline, jobs, this.#farewells.deadline);
   }
 
   get heldBytes(): number {
@@ -99,8 +99,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {
     this.#out.begin(now);
     if (this.#state.phase !== 'drained') this.#handle(event);
-    this.#shutdown.sendIdleHome();
-    this.#shutdown.finishIfDone();
+    this.#farewells.sendIdleHome();
+    this.#farewells.finishIfDone();
     this.#endings.tidy();
     if (this.#state.phase !== 'drained') this.#guarantee.store();
     return this.#out.effects;
@@ -169,14 +169,14 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         this.#guarantee.stored(event.write, event.error);
         break;
       case 'dismiss':
-        this.#shutdown.dismiss(this.chosen(event), event.isGraceful);
+        this.#farewells.dismiss(this.chosen(event), event.isGraceful);
         break;
       case 'pause':
       case 'purge':
         this.#onQueue(event);
         break;
       case 'drain':
-        this.#shutdown.begin();
+        this.#farewells.begin();
         break;
     }
   }
@@ -244,7 +244,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (phase === 'serving') {
       if (!isRepeat) this.#dispatcher.accept(client, request);
     } else if (isRepeat) {
-      this.#shutdown.await(client);
+      this.#farewells.await(client);
     } else {
       this.#refuse('draining', client, request.queue);
     }
@@ -267,14 +267,14 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
 
   #onReady(worker: Worker): void {
     this.#results.ready(worker);
-    this.#shutdown.perhapsSendHome(worker);
+    this.#farewells.perhapsSendHome(worker);
   }
 
   #onResult(from: EmqpParty, command: EmqpResult, worker: Worker | undefined, leaver: Leaver | undefined): void {
     const mayServe = (queue: string): boolean => !this.#rights.forbid(from.peer, 'serve', queue);
     if (!this.#results.result(worker, leaver, command, mayServe))
       this.#out.dropMessage(command.of === undefined ? 'reply-ambiguous' : 'reply-unknown', from);
-    else if (worker !== undefined) this.#shutdown.perhapsSendHome(worker);
+    else if (worker !== undefined) this.#farewells.perhapsSendHome(worker);
   }
 
   #onRejected(event: EmqpBrokerEvent & { kind: 'rejected' }): void {
@@ -293,7 +293,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       this.#out.dropMessage('not-allowed', from);
     } else {
       this.#out.send(from, { kind: 'ack', id: this.#out.newId(), of: id });
-      this.#shutdown.begin();
+      this.#farewells.begin();
     }
   }
 
@@ -367,6 +367,6 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#registration.sendHeartbeats();
     this.#dispatcher.expire();
     this.#results.expire();
-    this.#shutdown.expire();
+    this.#farewells.expire();
   }
 }

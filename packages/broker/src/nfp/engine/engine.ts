@@ -8,7 +8,7 @@
  * | 3 to 8 OPEN, READY, KEEPALIVE, DISCONNECT, strangers | `peers/registration.ts`, `peers/workers.ts` |
  * | 9 to 11 calls, targets | `jobs/dispatcher.ts`, `jobs/targets.ts`, `jobs/job-sender.ts` |
  * | 12 waiting | `jobs/waiting.ts` |
- * | 13 lost workers | `jobs/recovery.ts` |
+ * | 13 lost workers | `jobs/lost-workers.ts` |
  * | 14 closing | `#finish` |
  * | 15, 22 answers, events for subscribers | `jobs/answers.ts` |
  * | 16 bad input | `#onMalformed` |
@@ -35,11 +35,11 @@ import { assertState } from './invariants.js';
 import { JobSender } from './jobs/job-sender.js';
 import { type WorkerCommand, WORKERS } from './legality.js';
 import type { NfpBrokerAbout } from './management/mmi.js';
-import { BROKER_MMI } from './management/names.js';
+import { BROKER_MMI } from './management/reserved-names.js';
 import { Output } from './output.js';
 import { OwnServices } from './management/own-services.js';
 import type { Worker } from './records.js';
-import { Recovery } from './jobs/recovery.js';
+import { LostWorkers } from './jobs/lost-workers.js';
 import { Registration } from './peers/registration.js';
 import { type BrokerState, newBrokerState, type NfpBrokerStats, statsOf } from './state.js';
 import { Waiting } from './jobs/waiting.js';
@@ -68,7 +68,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   readonly #gathers: Gathers;
   readonly #dispatcher: Dispatcher;
   readonly #waiting: Waiting;
-  readonly #recovery: Recovery;
+  readonly #lostWorkers: LostWorkers;
   readonly #registration: Registration;
   readonly #answers: Answers;
   readonly #own: OwnServices;
@@ -82,12 +82,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#gathers = new Gathers(settings, this.#state.jobs, this.#out);
     const sender = new JobSender(settings, this.#state, this.#out);
     this.#waiting = new Waiting(settings, this.#state, this.#out, sender);
-    this.#recovery = new Recovery(settings, this.#state, this.#out, sender, this.#waiting);
+    this.#lostWorkers = new LostWorkers(settings, this.#state, this.#out, sender, this.#waiting);
     this.#dispatcher = new Dispatcher(this.#state, this.#out, sender, this.#waiting, this.#gathers);
-    this.#answers = new Answers(settings, this.#state, this.#out, this.#recovery, this.#gathers);
+    this.#answers = new Answers(settings, this.#state, this.#out, this.#lostWorkers, this.#gathers);
     this.#registration = new Registration(settings, this.#state, this.#out, {
       rights: this.#rights,
-      recovery: this.#recovery,
+      lostWorkers: this.#lostWorkers,
       gathers: this.#gathers,
     });
     this.#own = new OwnServices(settings, this.#state, this.#out, about, this.#registration);
@@ -347,7 +347,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
     }
     this.#registration.keepAlive();
-    this.#recovery.expire();
+    this.#lostWorkers.expire();
     this.#waiting.settle();
     this.#waiting.expire();
     this.#gathers.expire();

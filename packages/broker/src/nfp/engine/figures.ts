@@ -1,6 +1,6 @@
 /** NFP broker: running figures of its services, for operators. Recording costs a few integer operations and no memory. No protocol decisions. */
 import { RefusedPeers, ServiceMeter, setSince } from '@proj/transport/engine';
-import { EVERY_SERVICE } from './management/names.js';
+import { EVERY_SERVICE } from './management/reserved-names.js';
 import type { Job, Part } from './records.js';
 
 /** Services without workers whose figures are kept, because their workers may return. */

@@ -3,7 +3,7 @@ import { check } from '../../shared/check.js';
 import { requestCost } from '../../shared/cost.js';
 import { type BrokerState, TERMS_MAX } from './state.js';
 import type { JobTable } from './jobs/job-table.js';
-import { EVERY_SERVICE, isReserved } from './management/names.js';
+import { EVERY_SERVICE, isReserved } from './management/reserved-names.js';
 import type { NfpBrokerSettings } from '../options.js';
 import type { Job, Owner, Part, Worker } from './records.js';
 

@@ -5,7 +5,7 @@ import type { NfpBrokerSettings } from '../options.js';
 import { copyCounters, type NfpBrokerCounters } from './counters.js';
 import { KnownClients } from './peers/clients.js';
 import { Figures } from './figures.js';
-import { Holders } from './jobs/holders.js';
+import { Holders } from './jobs/worker-names.js';
 import type { NfpInventory } from './management/inventory.js';
 import { JobTable } from './jobs/job-table.js';
 import type { Terms } from './records.js';

@@ -5,7 +5,7 @@ import type { Job } from './job.js';
 import type { JobEndings } from './job-endings.js';
 import type { Output } from '../output.js';
 import type { Leaver, Worker } from '../peers/peers.js';
-import type { Recovery } from './recovery.js';
+import type { LostWorkers } from './lost-workers.js';
 import type { BrokerState } from '../state.js';
 
 const SLOTS_MAX = 100_000;
@@ -16,14 +16,14 @@ export class Results {
   readonly #out: Output;
   readonly #dispatcher: Dispatcher;
   readonly #endings: JobEndings;
-  readonly #recovery: Recovery;
+  readonly #lostWorkers: LostWorkers;
 
-  constructor(state: BrokerState, out: Output, dispatcher: Dispatcher, endings: JobEndings, recovery: Recovery) {
+  constructor(state: BrokerState, out: Output, dispatcher: Dispatcher, endings: JobEndings, lostWorkers: LostWorkers) {
     this.#state = state;
     this.#out = out;
     this.#dispatcher = dispatcher;
     this.#endings = endings;
-    this.#recovery = recovery;
+    this.#lostWorkers = lostWorkers;
   }
 
   /** READY: a job has ended, and a slot takes the next one from the worker's best queue (rule 13). */
@@ -36,10 +36,10 @@ export class Results {
     const { open } = worker;
     if (open.readyOwed > 0) open.readyOwed--;
     else if (open.oldestPlain !== undefined) this.#endings.processed(open.oldestPlain, worker);
-    else this.#recovery.suspect(worker);
+    else this.#lostWorkers.suspect(worker);
     worker.slots++;
     if (worker.slots === 1 && !worker.isLeaving) this.#dispatcher.offer(worker);
-    this.#recovery.loseMissing(worker);
+    this.#lostWorkers.loseMissing(worker);
     this.releaseSilent(worker);
   }
 
@@ -66,7 +66,7 @@ export class Results {
     totals.latencyMs = Math.round(this.#out.now - job.acceptedAt);
     totals.maxLatencyMs = Math.max(totals.maxLatencyMs, totals.latencyMs);
     this.#endings.processed(job, worker);
-    if (own !== undefined && worker !== undefined) this.#recovery.loseMissing(worker);
+    if (own !== undefined && worker !== undefined) this.#lostWorkers.loseMissing(worker);
     return true;
   }
 

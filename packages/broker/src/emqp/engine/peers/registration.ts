@@ -1,6 +1,6 @@
 /**
- * EventMQ broker: which peers are registered, alive, or get nothing. Rules 2 to 6, 8, 16, 18 and 33; `../jobs/recovery.ts` handles a lost
- * worker's jobs.
+ * EventMQ broker: which peers are registered, alive, or get nothing. Rules 2 to 6, 8, 16, 18 and 33; `../jobs/lost-workers.ts` handles the
+ * jobs of a lost worker.
  */
 import type { EmqpInformScheduler, EmqpInformWorker, EmqpQueue, EmqpRequest } from '@proj/frames/emqp';
 import type { Access, Peer, UndeliverableReason } from '@proj/transport';
@@ -12,7 +12,7 @@ import type { EmqpParty, EmqpPeerLoss, EmqpPort } from '../events.js';
 import type { Standing } from '../legality.js';
 import type { Output } from '../output.js';
 import { type Leaver, Scheduler, SCHEDULER_NAMES, Worker } from './peers.js';
-import type { Recovery } from '../jobs/recovery.js';
+import type { LostWorkers } from '../jobs/lost-workers.js';
 import type { BrokerState } from '../state.js';
 
 type Inform = EmqpInformWorker | EmqpInformScheduler;
@@ -28,13 +28,13 @@ export class Registration {
   readonly #out: Output;
   readonly #rights: Rights;
   readonly #dispatcher: Dispatcher;
-  readonly #recovery: Recovery;
+  readonly #lostWorkers: LostWorkers;
 
   constructor(
     settings: EmqpBrokerSettings,
     state: BrokerState,
     out: Output,
-    parts: { readonly rights: Rights; readonly dispatcher: Dispatcher; readonly recovery: Recovery },
+    parts: { readonly rights: Rights; readonly dispatcher: Dispatcher; readonly lostWorkers: LostWorkers },
   ) {
     this.#settings = settings;
     this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
@@ -42,7 +42,7 @@ export class Registration {
     this.#out = out;
     this.#rights = parts.rights;
     this.#dispatcher = parts.dispatcher;
-    this.#recovery = parts.recovery;
+    this.#lostWorkers = parts.lostWorkers;
   }
 
   /** The sender's role: the column of the legality table. */
@@ -109,13 +109,13 @@ export class Registration {
   /** Rules 4 and 18: it left in order, with jobs it may still finish. It gets nothing more. */
   leave(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
     this.#forget(member, reason);
-    if (member.role === 'worker') this.#recovery.leave(member);
+    if (member.role === 'worker') this.#lostWorkers.leave(member);
   }
 
   /** Rule 16: unreachable. It gets nothing more, but what was sent may still come back. */
   strand(member: Worker | Scheduler, reason: UndeliverableReason): void {
     this.#forget(member, reason);
-    if (member.role === 'worker') this.#recovery.strand(member);
+    if (member.role === 'worker') this.#lostWorkers.strand(member);
   }
 
   /** Rule 16: a request came back. It continues, behind guaranteed jobs that its worker got before. */
@@ -125,8 +125,8 @@ export class Registration {
     const worker = member?.role === 'worker' ? member : undefined;
     const leaver = peers.findLeaver(from);
     const job =
-      (worker && this.#recovery.takeBack(worker.open, request)) ??
-      (leaver && this.#recovery.takeBack(leaver.open, request));
+      (worker && this.#lostWorkers.takeBack(worker.open, request)) ??
+      (leaver && this.#lostWorkers.takeBack(leaver.open, request));
     if (worker !== undefined) this.strand(worker, reason);
     if (job !== undefined) this.#dispatcher.again(job);
   }
@@ -137,11 +137,11 @@ export class Registration {
     silenced.remove(party);
     const member = peers.find(party);
     if (member !== undefined) this.#forget(member, 'gone');
-    if (member?.role === 'worker') this.#recovery.recover(member.open);
+    if (member?.role === 'worker') this.#lostWorkers.recover(member.open);
     const leaver = peers.findLeaver(party);
     if (leaver === undefined) return;
     peers.forget(leaver);
-    this.#recovery.recover(leaver.open);
+    this.#lostWorkers.recover(leaver.open);
   }
 
   /** Rule 33. All peers that must leave do so before the first job is resent, or it might go to one of them. */
@@ -160,7 +160,7 @@ export class Registration {
       peers.forget(leaver);
       lost.push(leaver.open);
     }
-    for (const open of lost) this.#recovery.recover(open);
+    for (const open of lost) this.#lostWorkers.recover(open);
   }
 
   /** Rules 6 and 18. All expired peers leave before the first job is resent, or it might go to one of them. */
@@ -176,7 +176,7 @@ export class Registration {
       peers.forget(leaver);
       lost.push(leaver.open);
     }
-    for (const open of lost) this.#recovery.recover(open);
+    for (const open of lost) this.#lostWorkers.recover(open);
   }
 
   /** Rule 3. */

@@ -4,10 +4,10 @@ import type { NfpWorkerAnswer, NfpWorkerTableAnswer } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Gathers } from './gathers.js';
-import { isReserved, WORKER_MMI } from '../management/names.js';
+import { isReserved, WORKER_MMI } from '../management/reserved-names.js';
 import type { Output } from '../output.js';
 import type { Job, Worker } from '../records.js';
-import type { Recovery } from './recovery.js';
+import type { LostWorkers } from './lost-workers.js';
 import type { BrokerState } from '../state.js';
 
 /** Forwards, joins, publishes or drops workers' answers. */
@@ -15,14 +15,20 @@ export class Answers {
   readonly #settings: NfpBrokerSettings;
   readonly #state: BrokerState;
   readonly #out: Output;
-  readonly #recovery: Recovery;
+  readonly #lostWorkers: LostWorkers;
   readonly #gathers: Gathers;
 
-  constructor(settings: NfpBrokerSettings, state: BrokerState, out: Output, recovery: Recovery, gathers: Gathers) {
+  constructor(
+    settings: NfpBrokerSettings,
+    state: BrokerState,
+    out: Output,
+    lostWorkers: LostWorkers,
+    gathers: Gathers,
+  ) {
     this.#settings = settings;
     this.#state = state;
     this.#out = out;
-    this.#recovery = recovery;
+    this.#lostWorkers = lostWorkers;
     this.#gathers = gathers;
   }
 
@@ -57,7 +63,7 @@ export class Answers {
     answer: NfpWorkerAnswer | NfpWorkerTableAnswer,
   ): boolean {
     const part = job?.partAt(worker.holder);
-    if (part === undefined || this.#recovery.hears(part, answer)) return true;
+    if (part === undefined || this.#lostWorkers.hears(part, answer)) return true;
     this.#gathers.answer(worker, client, { ...answer, status: 300 });
     this.#out.dropAnswer('superseded', worker.peer, worker.service.name);
     return false;

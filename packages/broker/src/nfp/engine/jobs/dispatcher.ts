@@ -1,6 +1,6 @@
 /**
  * NFP broker: handles clients' calls. Rules 9 to 13 and 24. `../legality.ts` says which calls are legal, `waiting.ts` which may wait,
- * `recovery.ts` what follows the loss of a worker.
+ * `lost-workers.ts` what follows the loss of a worker.
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall, NfpTarget } from '@proj/frames/nfp';
@@ -8,7 +8,7 @@ import type { Peer } from '@proj/transport';
 import type { Gathers } from './gathers.js';
 import { NOT_KNOWN, TOO_MUCH, type JobSender } from './job-sender.js';
 import { CALLS, type JobState } from '../legality.js';
-import { BROKER_FSS, BROKER_SID, WORKER_MMI } from '../management/names.js';
+import { BROKER_FSS, BROKER_SID, WORKER_MMI } from '../management/reserved-names.js';
 import type { Output } from '../output.js';
 import type { Holder, Job, Part, Worker } from '../records.js';
 import type { BrokerState } from '../state.js';

@@ -10,7 +10,7 @@ import type { Peer } from '@proj/transport';
 import { frameCost } from '../../../shared/cost.js';
 import { Share, Shares } from '../../../shared/shares.js';
 import type { JobTable } from './job-table.js';
-import { WORKER_MMI } from '../management/names.js';
+import { WORKER_MMI } from '../management/reserved-names.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from '../output.js';
 import type { Asked, Output } from '../output.js';
 import type { Worker } from '../records.js';

@@ -1,11 +1,11 @@
-/** NFP broker: sends jobs to workers and informs clients. Rules 9, 12 and 13; `dispatcher.ts`, `waiting.ts` and `recovery.ts` decide. */
+/** NFP broker: sends jobs to workers and informs clients. Rules 9, 12 and 13; `dispatcher.ts`, `waiting.ts` and `lost-workers.ts` decide. */
 import { fromLatin1 } from '@proj/frames';
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { BrokerState } from '../state.js';
 import type { NfpRefusal } from '../counters.js';
-import { WORKER_MMI } from '../management/names.js';
+import { WORKER_MMI } from '../management/reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Asked, Output } from '../output.js';
 import type { Holder, Job, Part, Worker } from '../records.js';

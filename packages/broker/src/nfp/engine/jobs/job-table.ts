@@ -7,7 +7,7 @@ import { setSince } from '@proj/transport/engine';
 import { RemovableQueue, QueueSlot } from '../../../shared/removable-queue.js';
 import { Shares } from '../../../shared/shares.js';
 import type { Figures } from '../figures.js';
-import type { Holders } from './holders.js';
+import type { Holders } from './worker-names.js';
 import { KeptBodies } from './kept-bodies.js';
 import { type Holder, Job, Owner, Part, type Service } from '../records.js';
 

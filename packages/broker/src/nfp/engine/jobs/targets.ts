@@ -1,7 +1,7 @@
 /** NFP broker, rules 9 and 10: which workers a target matches, present and absent. */
 import type { NfpTarget } from '@proj/frames/nfp';
 import type { BrokerState } from '../state.js';
-import { EVERY_SERVICE, WORKER_MMI } from '../management/names.js';
+import { EVERY_SERVICE, WORKER_MMI } from '../management/reserved-names.js';
 import type { Holder, Job, Worker } from '../records.js';
 
 /** The workers that a target matches, each once. */

@@ -4,7 +4,7 @@ import type { NfpBody, NfpCommandForm } from '@proj/frames/nfp';
 import { sharerOf } from '../../../shared/names.js';
 import type { BrokerState } from '../state.js';
 import { complaintsOf, type JobSender, TOO_MUCH } from './job-sender.js';
-import { EVERY_SERVICE, isReserved } from '../management/names.js';
+import { EVERY_SERVICE, isReserved } from '../management/reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Output } from '../output.js';
 import type { Job, Service } from '../records.js';

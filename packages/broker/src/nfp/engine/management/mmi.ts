@@ -6,7 +6,7 @@ import { list } from '../../../shared/listings.js';
 import type { BrokerState } from '../state.js';
 import type { KnownClient } from '../peers/clients.js';
 import { outlineOf } from './inventory.js';
-import { EVERY_SERVICE } from './names.js';
+import { EVERY_SERVICE } from './reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Service, Worker } from '../records.js';
 

@@ -8,7 +8,7 @@ import type { NfpFileOutcome } from '../events.js';
 import { FileCalls } from './file-calls.js';
 import { inventoryOf } from './inventory.js';
 import { type NfpBrokerAbout, linesOf, MANAGEMENT, questionOf, show } from './mmi.js';
-import { BROKER_FSS, BROKER_MMI, BROKER_SID } from './names.js';
+import { BROKER_FSS, BROKER_MMI, BROKER_SID } from './reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Output } from '../output.js';
 import type { Worker } from '../records.js';

@@ -1,6 +1,6 @@
 /**
- * NFP broker: which workers are registered, for which service and on which terms. Rules 3 to 8, 23 and 25; `../jobs/recovery.ts` handles a lost
- * worker's jobs.
+ * NFP broker: which workers are registered, for which service and on which terms. Rules 3 to 8, 23 and 25; `../jobs/lost-workers.ts` handles the
+ * jobs of a lost worker.
  */
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpClientOpen, NfpCommandForm, NfpWorkerOpen, NfpWorkerReady } from '@proj/frames/nfp';
@@ -10,10 +10,10 @@ import type { NfpBrokerSettings } from '../../options.js';
 import type { NfpMessageDrop } from '../counters.js';
 import type { NfpWorkerLoss } from '../events.js';
 import type { Gathers } from '../jobs/gathers.js';
-import { isReserved } from '../management/names.js';
+import { isReserved } from '../management/reserved-names.js';
 import type { Output } from '../output.js';
 import { type Terms, Worker } from '../records.js';
-import type { Recovery } from '../jobs/recovery.js';
+import type { LostWorkers } from '../jobs/lost-workers.js';
 import { type BrokerState, TERMS_MAX } from '../state.js';
 
 /** Rule 13: a worker with more open jobs than this that repeats READY within the period gets them with its next KEEPALIVE. */
@@ -33,7 +33,7 @@ export class Registration {
   readonly #state: BrokerState;
   readonly #out: Output;
   readonly #rights: Rights;
-  readonly #recovery: Recovery;
+  readonly #lostWorkers: LostWorkers;
   readonly #gathers: Gathers;
   /** Rule 25. */
   readonly #leaving = new Set<Worker>();
@@ -42,14 +42,14 @@ export class Registration {
     settings: NfpBrokerSettings,
     state: BrokerState,
     out: Output,
-    parts: { readonly rights: Rights; readonly recovery: Recovery; readonly gathers: Gathers },
+    parts: { readonly rights: Rights; readonly lostWorkers: LostWorkers; readonly gathers: Gathers },
   ) {
     this.#settings = settings;
     this.#terms = { intervalMs: settings.keepaliveIntervalMs, multiplier: settings.keepaliveMultiplier };
     this.#state = state;
     this.#out = out;
     this.#rights = parts.rights;
-    this.#recovery = parts.recovery;
+    this.#lostWorkers = parts.lostWorkers;
     this.#gathers = parts.gathers;
   }
 
@@ -144,8 +144,8 @@ export class Registration {
       this.#out.counters.workersLost++;
       this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, reason });
     }
-    if (reason === 'drained') this.#recovery.letGo();
-    else this.#recovery.lost(lost, reason === 'dismissed');
+    if (reason === 'drained') this.#lostWorkers.letGo();
+    else this.#lostWorkers.lost(lost, reason === 'dismissed');
   }
 
   /** Rule 23: new rules apply to registered workers too; calls already accepted stay accepted. */
@@ -205,7 +205,7 @@ export class Registration {
     services.join(worker);
     this.#out.counters.workersReady++;
     this.#out.effects.push({ kind: 'worker-ready', peer, service: name });
-    this.#recovery.returned(worker, wasLost);
+    this.#lostWorkers.returned(worker, wasLost);
     return worker;
   }
 
@@ -215,7 +215,7 @@ export class Registration {
     worker.isOwed = worker.holder.parts.size > REPAY_AT_ONCE && now - worker.repaidAt < REPAY_PERIOD_MS;
     if (worker.isOwed) return;
     worker.repaidAt = now;
-    this.#recovery.returned(worker, false);
+    this.#lostWorkers.returned(worker, false);
   }
 }
 

@@ -19,7 +19,7 @@ interface Parts {
 }
 
 /** Dismisses peers as they finish, and ends when all have gone or the time is up. */
-export class Shutdown {
+export class Farewells {
   readonly #drainMs: number;
   readonly #state: BrokerState;
   readonly #out: Output;

@@ -9,7 +9,7 @@ import type { Worker } from '../peers/peers.js';
 import { type BrokerState, SETTLING_MS } from '../state.js';
 
 /** Gives jobs to another worker, leaves them to theirs for a while, or loses them. */
-export class Recovery {
+export class LostWorkers {
   readonly #settings: EmqpBrokerSettings;
   readonly #state: BrokerState;
   readonly #out: Output;

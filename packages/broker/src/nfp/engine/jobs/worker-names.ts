@@ -3,7 +3,7 @@ import { latin1 } from '@proj/frames';
 import { isNfpName, nfpRoutingId } from '@proj/frames/nfp';
 import { DeadlineList } from '@proj/heartbeat';
 import { setSince } from '@proj/transport/engine';
-import { EVERY_SERVICE } from '../management/names.js';
+import { EVERY_SERVICE } from '../management/reserved-names.js';
 import { Holder, type Worker } from '../records.js';
 
 /** How long the name of an absent worker is remembered. */

@@ -3,7 +3,7 @@ import type { NfpAnswer } from '@proj/frames/nfp';
 import type { BrokerState } from '../state.js';
 import type { JobSender } from './job-sender.js';
 import { PARTS, type Word } from '../legality.js';
-import { EVERY_SERVICE } from '../management/names.js';
+import { EVERY_SERVICE } from '../management/reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import { type Happening, JOB_UNKNOWN, type Output } from '../output.js';
 import type { Holder, Part, Worker } from '../records.js';
@@ -13,7 +13,7 @@ import type { Waiting } from './waiting.js';
 const OK = 200;
 
 /** Follows each job at each of its workers, from POST to result. */
-export class Recovery {
+export class LostWorkers {
   readonly #settings: NfpBrokerSettings;
   readonly #state: BrokerState;
   readonly #out: Output;
