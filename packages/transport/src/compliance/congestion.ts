@@ -3,7 +3,7 @@ import { ROUTER_PEER } from '../port.js';
 import type { PortOptions, SocketPort } from '../port.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
 import type { PortRig, PortPeer } from './rig.js';
-import type { CaseDefinition } from './suite.js';
+import type { Cases } from './suite.js';
 
 /** More than the kernel's buffers hold, so that the peer stays congested until it reads. */
 const MESSAGES = 400;
@@ -34,121 +34,100 @@ async function readAll(rig: PortRig, slow: SocketPort, count: number): Promise<P
   return station;
 }
 
-export const CONGESTION: readonly CaseDefinition[] = [
-  {
-    name: 'parks the messages of a peer that does not read, and delivers all in order once it does',
-    async run(rig) {
-      const { router, slow, peer } = await congested(rig);
-      const { dealer: other, peer: otherPeer } = await rig.met(router);
-      check(router.port.pendingFor(peer) > 0, 'nothing is parked');
-      check(router.port.pending >= router.port.pendingFor(peer), 'pending is less than what is parked');
-      equal(router.port.pendingFor(otherPeer), 0, 'parked for the other peer');
-      const station = await readAll(rig, slow, MESSAGES);
-      equal(heads(station).slice(1), numbered(MESSAGES), 'messages');
-      equal([router.port.pending, router.undeliverable.length, other.messages.length], [0, 0, 0], 'left over');
-    },
+export const CONGESTION: Cases<PortRig> = {
+  async 'parks the messages of a peer that does not read, and delivers all in order once it does'(rig) {
+    const { router, slow, peer } = await congested(rig);
+    const { dealer: other, peer: otherPeer } = await rig.met(router);
+    check(router.port.pendingFor(peer) > 0, 'nothing is parked');
+    check(router.port.pending >= router.port.pendingFor(peer), 'pending is less than what is parked');
+    equal(router.port.pendingFor(otherPeer), 0, 'parked for the other peer');
+    const station = await readAll(rig, slow, MESSAGES);
+    equal(heads(station).slice(1), numbered(MESSAGES), 'messages');
+    equal([router.port.pending, router.undeliverable.length, other.messages.length], [0, 0, 0], 'left over');
   },
-  {
-    name: 'does not take a peer for silent that reads nothing for long, and loses nothing of what counted as sent',
-    async run(rig) {
-      const router = await rig.router({ ...SMALL_MARK, ...QUICK_HEARTBEATS });
-      const { port, peer } = await rig.deaf(router, 'slow', { ...SMALL_MARK, ...QUICK_HEARTBEATS });
-      for (const text of numbered(MESSAGES)) router.port.send(peer, [bytesOf(text), BODY]);
-      await rig.tried(router, peer);
-      await rig.pass(LONG_MS);
-      equal(heads(await readAll(rig, port, MESSAGES)).slice(1), numbered(MESSAGES), 'messages');
-      equal([router.gone.length, router.undeliverable.length], [0, 0], 'reports');
-    },
+  async 'does not take a peer for silent that reads nothing for long, and loses nothing of what counted as sent'(rig) {
+    const router = await rig.router({ ...SMALL_MARK, ...QUICK_HEARTBEATS });
+    const { port, peer } = await rig.deaf(router, 'slow', { ...SMALL_MARK, ...QUICK_HEARTBEATS });
+    for (const text of numbered(MESSAGES)) router.port.send(peer, [bytesOf(text), BODY]);
+    await rig.tried(router, peer);
+    await rig.pass(LONG_MS);
+    equal(heads(await readAll(rig, port, MESSAGES)).slice(1), numbered(MESSAGES), 'messages');
+    equal([router.gone.length, router.undeliverable.length], [0, 0], 'reports');
   },
-  {
-    name: 'does not seem silent to its peers while it is paused for long, and takes none of them for silent',
-    async run(rig) {
-      const router = await rig.router(QUICK_HEARTBEATS);
-      const { dealer: busy } = await rig.met(router, QUICK_HEARTBEATS);
-      const { dealer: quiet } = await rig.met(router, QUICK_HEARTBEATS);
-      router.port.pause();
-      for (const text of numbered(MESSAGES)) busy.port.send(ROUTER_PEER, [bytesOf(text), BODY]);
-      await rig.pass(LONG_MS);
-      quiet.say(ROUTER_PEER, 'still here');
-      router.port.resume();
-      await router.received(MESSAGES + 1);
-      equal(
-        heads(router).filter((head) => head !== 'still here'),
-        numbered(MESSAGES),
-        'messages',
-      );
-      equal(
-        [router.gone.length, busy.gone.length, quiet.gone.length, busy.undeliverable.length],
-        [0, 0, 0, 0],
-        'reports',
-      );
-    },
+  async 'does not seem silent to its peers while it is paused for long, and takes none of them for silent'(rig) {
+    const router = await rig.router(QUICK_HEARTBEATS);
+    const { dealer: busy } = await rig.met(router, QUICK_HEARTBEATS);
+    const { dealer: quiet } = await rig.met(router, QUICK_HEARTBEATS);
+    router.port.pause();
+    for (const text of numbered(MESSAGES)) busy.port.send(ROUTER_PEER, [bytesOf(text), BODY]);
+    await rig.pass(LONG_MS);
+    quiet.say(ROUTER_PEER, 'still here');
+    router.port.resume();
+    await router.received(MESSAGES + 1);
+    equal(
+      heads(router).filter((head) => head !== 'still here'),
+      numbered(MESSAGES),
+      'messages',
+    );
+    equal(
+      [router.gone.length, busy.gone.length, quiet.gone.length, busy.undeliverable.length],
+      [0, 0, 0, 0],
+      'reports',
+    );
   },
-  {
-    name: 'does not delay other peers meanwhile',
-    async run(rig) {
-      const { router, peer } = await congested(rig);
-      const { dealer: other, peer: otherPeer } = await rig.met(router);
-      const texts = numbered(5);
-      router.say(otherPeer, ...texts);
-      await other.received(texts.length);
-      equal(other.texts, texts, 'messages');
-      check(router.port.pendingFor(peer) > 0, 'the slow peer was not congested');
-    },
+  async 'does not delay other peers meanwhile'(rig) {
+    const { router, peer } = await congested(rig);
+    const { dealer: other, peer: otherPeer } = await rig.met(router);
+    const texts = numbered(5);
+    router.say(otherPeer, ...texts);
+    await other.received(texts.length);
+    equal(other.texts, texts, 'messages');
+    check(router.port.pendingFor(peer) > 0, 'the slow peer was not congested');
   },
-  {
-    name: 'reports everything parked for a peer as congested, oldest first, when one message more than fits comes',
-    async run(rig) {
-      const { router, slow } = await congested(rig, { peerQueueMax: 20 });
-      const reported = router.undeliverable.map(({ frames }) => Number(textOf(frames.slice(0, 1))));
-      check(reported.length > 20, 'nothing overflowed');
-      check(
-        reported.every((number, index) => index === 0 || number > (reported[index - 1] ?? 0)),
-        'the reports are out of order',
-      );
-      equal(new Set(router.undeliverable.map(({ reason }) => reason)).size, 1, 'number of reasons');
-      equal(router.undeliverable[0]?.reason, 'congested', 'reason');
-      // Everything not reported arrives, once each and in order: nothing is lost silently.
-      const lost = new Set(reported.map(String));
-      const kept = numbered(MESSAGES).filter((text) => !lost.has(text));
-      const station = await readAll(rig, slow, kept.length);
-      equal(heads(station).slice(1), kept, 'messages');
-    },
+  async 'reports everything parked for a peer as congested, oldest first, when one message more than fits comes'(rig) {
+    const { router, slow } = await congested(rig, { peerQueueMax: 20 });
+    const reported = router.undeliverable.map(({ frames }) => Number(textOf(frames.slice(0, 1))));
+    check(reported.length > 20, 'nothing overflowed');
+    check(
+      reported.every((number, index) => index === 0 || number > (reported[index - 1] ?? 0)),
+      'the reports are out of order',
+    );
+    equal(new Set(router.undeliverable.map(({ reason }) => reason)).size, 1, 'number of reasons');
+    equal(router.undeliverable[0]?.reason, 'congested', 'reason');
+    // Everything not reported arrives, once each and in order: nothing is lost silently.
+    const lost = new Set(reported.map(String));
+    const kept = numbered(MESSAGES).filter((text) => !lost.has(text));
+    const station = await readAll(rig, slow, kept.length);
+    equal(heads(station).slice(1), kept, 'messages');
   },
-  {
-    name: 'bounds what is parked for a peer by bytes too',
-    async run(rig) {
-      const { router, peer } = await congested(rig, { peerQueueMaxBytes: 20 * BODY.length });
-      check(router.undeliverable.length >= 20, 'nothing overflowed');
-      check(router.port.pendingFor(peer) < 20, 'more is parked than the bytes allow');
-    },
+  async 'bounds what is parked for a peer by bytes too'(rig) {
+    const { router, peer } = await congested(rig, { peerQueueMaxBytes: 20 * BODY.length });
+    check(router.undeliverable.length >= 20, 'nothing overflowed');
+    check(router.port.pendingFor(peer) < 20, 'more is parked than the bytes allow');
   },
-  {
-    name: 'waits for a congested peer no longer than the linger when it closes, and reports nothing then',
-    async run(rig) {
-      const { router, peer } = await congested(rig);
-      check(router.port.pendingFor(peer) > 0, 'nothing is parked');
-      await router.port.close({ lingerMs: 50 });
-      equal([router.port.pending, router.undeliverable.length], [0, 0], 'left over');
-    },
+  async 'waits for a congested peer no longer than the linger when it closes, and reports nothing then'(rig) {
+    const { router, peer } = await congested(rig);
+    check(router.port.pendingFor(peer) > 0, 'nothing is parked');
+    await router.port.close({ lingerMs: 50 });
+    equal([router.port.pending, router.undeliverable.length], [0, 0], 'left over');
   },
-  {
-    name: 'reports what is parked for a peer as unreachable when the peer leaves, and then that it left',
-    needs: 'peerGone',
-    async run(rig) {
-      const { router, slow, peer } = await congested(rig);
-      const parked = router.port.pendingFor(peer);
-      check(parked > 0, 'nothing is parked');
-      let reportedBefore = -1;
-      const gone = router.until(() => {
-        if (router.gone.length > 0 && reportedBefore < 0) reportedBefore = router.undeliverable.length;
-        return router.gone.length > 0;
-      });
-      await slow.close();
-      await gone;
-      check(reportedBefore > 0, 'the notice came first');
-      equal(router.undeliverable.at(-1)?.reason, 'unreachable', 'reason');
-      equal([router.port.pendingFor(peer), router.gone[0]?.key], [0, 'slow'], 'left over');
-    },
+};
+
+/** For implementations that tell when a peer is gone. */
+export const CONGESTION_END: Cases<PortRig> = {
+  async 'reports what is parked for a peer as unreachable when the peer leaves, and then that it left'(rig) {
+    const { router, slow, peer } = await congested(rig);
+    const parked = router.port.pendingFor(peer);
+    check(parked > 0, 'nothing is parked');
+    let reportedBefore = -1;
+    const gone = router.until(() => {
+      if (router.gone.length > 0 && reportedBefore < 0) reportedBefore = router.undeliverable.length;
+      return router.gone.length > 0;
+    });
+    await slow.close();
+    await gone;
+    check(reportedBefore > 0, 'the notice came first');
+    equal(router.undeliverable.at(-1)?.reason, 'unreachable', 'reason');
+    equal([router.port.pendingFor(peer), router.gone[0]?.key], [0, 'slow'], 'left over');
   },
-];
+};

@@ -1,17 +1,10 @@
 /** Shared by the publish-subscribe cases: sockets that are closed afterwards, and a listener that records what it receives. */
-import type {
-  PortOptions,
-  PublisherPort,
-  RejectReason,
-  SubscriberListener,
-  SubscriberPort,
-  Transport,
-} from '../port.js';
+import type { PortOptions, PublisherPort, RejectReason, SubscriberListener, SubscriberPort } from '../port.js';
 import { bytesOf, framesOf, textOf } from './rig.js';
-import type { PubSubSubject } from './pubsub-suite.js';
+import { SocketRig, TestListener } from './socket-rig.js';
 
 /** A subscriber and everything its listener got. */
-export class TestSubscriber implements SubscriberListener {
+export class TestSubscriber extends TestListener implements SubscriberListener {
   readonly port: SubscriberPort;
   readonly messages: (readonly Uint8Array[])[] = [];
   readonly #texts: string[] = [];
@@ -20,13 +13,9 @@ export class TestSubscriber implements SubscriberListener {
   probed: string | undefined;
   /** Called with each message, after it was recorded. */
   onEach: (() => void) | undefined;
-  #waiters: {
-    readonly condition: () => boolean;
-    readonly resolve: () => void;
-    readonly reject: (error: Error) => void;
-  }[] = [];
 
   constructor(port: SubscriberPort) {
+    super();
     this.port = port;
   }
 
@@ -41,42 +30,21 @@ export class TestSubscriber implements SubscriberListener {
     if (text?.endsWith(PROBE) === true) this.probed = text;
     else if (text !== undefined) this.#texts.push(text);
     this.onEach?.();
-    this.#wake();
+    this.wake();
   }
 
   onRejected(reason: RejectReason): void {
     this.rejected.push(reason);
-    this.#wake();
-  }
-
-  onBroken(error: Error): void {
-    for (const waiter of this.#waiters) waiter.reject(error);
+    this.wake();
   }
 
   subscribe(...prefixes: string[]): void {
     for (const prefix of prefixes) this.port.subscribe(bytesOf(prefix));
   }
 
-  /** Resolves once the condition holds; checked after each call of the port. The test runner has the time limits. */
-  until(condition: () => boolean): Promise<void> {
-    if (condition()) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ condition, resolve, reject });
-    });
-  }
-
   /** Resolves when a message with this text has arrived. */
   heard(text: string): Promise<void> {
     return this.until(() => this.texts.includes(text));
-  }
-
-  #wake(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const waiter of waiters) {
-      if (waiter.condition()) waiter.resolve();
-      else this.#waiters.push(waiter);
-    }
   }
 }
 
@@ -96,24 +64,10 @@ export interface TestPublisher {
 const PROBE = '|?';
 
 /** The sockets of one case. */
-export class PubSubRig {
-  readonly subject: PubSubSubject;
-  readonly #ports: (PublisherPort | SubscriberPort)[] = [];
-
-  constructor(subject: PubSubSubject) {
-    this.subject = subject;
-  }
-
-  /** An endpoint that will be bound again. */
-  ownEndpoint(): Promise<string> {
-    return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
-  }
-
+export class PubSubRig extends SocketRig {
   /** A publisher port, neither bound nor started. */
   async barePublisher(options: PortOptions = {}): Promise<PublisherPort> {
-    const port = (await this.#transport()).publisher({ lingerMs: 0, ...options });
-    this.#ports.push(port);
-    return port;
+    return this.keep((await this.transport()).publisher({ lingerMs: 0, ...options }));
   }
 
   async publisher(options?: PortOptions, endpoint = this.subject.endpoint): Promise<TestPublisher> {
@@ -149,9 +103,7 @@ export class PubSubRig {
 
   /** A subscriber port, neither connected nor started. */
   async bareSubscriber(options: PortOptions = {}): Promise<SubscriberPort> {
-    const port = (await this.#transport()).subscriber(options);
-    this.#ports.push(port);
-    return port;
+    return this.keep((await this.transport()).subscriber(options));
   }
 
   /** A subscriber, connected and started. */
@@ -183,42 +135,11 @@ export class PubSubRig {
     );
   }
 
-  /** Lets this much of the transport's time pass. */
-  async pass(ms: number): Promise<void> {
-    await pause(await this.#transport(), ms);
-  }
-
-  /** Repeats an action every few milliseconds until the condition holds. */
-  async repeat(action: () => void, condition: () => boolean): Promise<void> {
-    const transport = await this.#transport();
-    while (!condition()) {
-      action();
-      await pause(transport, 5);
-    }
-  }
-
   /** Publishes something else to this topic until the reader has received it, and so everything before it. */
   async flushed(station: TestPublisher, reader: TestSubscriber, topic: string): Promise<void> {
     station.publish(`${topic}|end`);
     await reader.heard(`${topic}|end`);
   }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#ports.map((port) => port.close()));
-  }
-
-  async #transport(): Promise<Transport> {
-    const transport = this.subject.transport();
-    await transport.load();
-    return transport;
-  }
-}
-
-/** Lets the transport's own time pass. */
-function pause({ clock }: Transport, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.at(clock.now() + ms, resolve);
-  });
 }
 
 const SHORT_BYTES = 1000;

@@ -1,7 +1,8 @@
 /** The contract of every `RecordStore`. */
 import type { RecordStore } from '../records.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
-import type { ComplianceCase } from './suite.js';
+import { bindCases } from './suite.js';
+import type { Cases, ComplianceCase } from './suite.js';
 
 /** What the suite needs from an implementation. */
 export interface RecordsSubject {
@@ -35,12 +36,6 @@ export interface RecordsPlace {
   killWriter?(): Promise<readonly string[]>;
   /** Everything is closed: the place is no longer needed. */
   remove(): Promise<void>;
-}
-
-interface Case {
-  readonly name: string;
-  readonly needs?: keyof RecordsCapabilities;
-  readonly run: (rig: Rig) => Promise<void>;
 }
 
 const MIB = 2 ** 20;
@@ -106,140 +101,117 @@ async function rejects(promise: Promise<unknown>, code: string): Promise<string>
   return error.message;
 }
 
-const CASES: readonly Case[] = [
-  {
-    name: 'writes, replaces, reads and removes',
-    async run(rig) {
-      const store = await rig.open();
-      await store.commit({ puts: records('a=1', 'b=2', 'empty=') });
-      await store.commit({ puts: records('a=3'), removes: ['b', 'not there'] });
-      equal(await contents(store), ['a=3', 'empty='], 'contents');
-      equal((await store.get('empty'))?.length, 0, 'length of an empty value');
-      check((await store.get('b')) === undefined, 'b is still there');
-    },
+const CASES: Cases<Rig> = {
+  async 'writes, replaces, reads and removes'(rig) {
+    const store = await rig.open();
+    await store.commit({ puts: records('a=1', 'b=2', 'empty=') });
+    await store.commit({ puts: records('a=3'), removes: ['b', 'not there'] });
+    equal(await contents(store), ['a=3', 'empty='], 'contents');
+    equal((await store.get('empty'))?.length, 0, 'length of an empty value');
+    check((await store.get('b')) === undefined, 'b is still there');
   },
-  {
-    name: 'puts a key that a batch removes as well, and of two values keeps the last',
-    async run(rig) {
-      const store = await rig.open();
-      await store.commit({ puts: records('a=0') });
-      await store.commit({ puts: records('a=1', 'a=2'), removes: ['a'] });
-      equal(await contents(store), ['a=2'], 'contents');
-    },
+  async 'puts a key that a batch removes as well, and of two values keeps the last'(rig) {
+    const store = await rig.open();
+    await store.commit({ puts: records('a=0') });
+    await store.commit({ puts: records('a=1', 'a=2'), removes: ['a'] });
+    equal(await contents(store), ['a=2'], 'contents');
   },
-  {
-    name: 'lists records in the order of their UTF-8 bytes, whatever order they came in',
-    async run(rig) {
-      const store = await rig.open();
-      const keys = ['\u{1F600}', '\uFFFD', 'é', 'z', 'a!', 'a', 'a\u0000', '\u0000', 'ab', '~'];
-      await store.commit({ puts: keys.map((key) => [key, bytesOf('x')]) });
-      const expected = ['\u0000', 'a', 'a\u0000', 'a!', 'ab', 'z', '~', 'é', '\uFFFD', '\u{1F600}'];
-      equal(
-        await contents(store),
-        expected.map((key) => `${key}=x`),
-        'order',
-      );
-    },
+  async 'lists records in the order of their UTF-8 bytes, whatever order they came in'(rig) {
+    const store = await rig.open();
+    const keys = ['\u{1F600}', '\uFFFD', 'é', 'z', 'a!', 'a', 'a\u0000', '\u0000', 'ab', '~'];
+    await store.commit({ puts: keys.map((key) => [key, bytesOf('x')]) });
+    const expected = ['\u0000', 'a', 'a\u0000', 'a!', 'ab', 'z', '~', 'é', '\uFFFD', '\u{1F600}'];
+    equal(
+      await contents(store),
+      expected.map((key) => `${key}=x`),
+      'order',
+    );
   },
-  {
-    name: 'lists the records of a prefix only',
-    async run(rig) {
-      const store = await rig.open();
-      await store.commit({ puts: records('job/=0', 'job/1=1', 'job/2=2', 'job=x', 'job0=y', 'k=z', 'a=a') });
-      equal(await contents(store, 'job/'), ['job/=0', 'job/1=1', 'job/2=2'], 'job/');
-      equal(await contents(store, 'none'), [], 'none');
-      equal(await contents(store, 'x'.repeat(600)), [], 'a prefix that no key can have');
-    },
+  async 'lists the records of a prefix only'(rig) {
+    const store = await rig.open();
+    await store.commit({ puts: records('job/=0', 'job/1=1', 'job/2=2', 'job=x', 'job0=y', 'k=z', 'a=a') });
+    equal(await contents(store, 'job/'), ['job/=0', 'job/1=1', 'job/2=2'], 'job/');
+    equal(await contents(store, 'none'), [], 'none');
+    equal(await contents(store, 'x'.repeat(600)), [], 'a prefix that no key can have');
   },
-  {
-    name: 'lists thousands of records, each once, while others are written',
-    async run(rig) {
-      const store = await rig.open();
-      const keys = numbered(3000, 'key').sort();
-      await store.commit({ puts: keys.map((key) => [key, bytesOf(key)]) });
-      const found: string[] = [];
-      for await (const [key, value] of store.entries()) {
-        equal(textOf([value]), key, 'value');
-        found.push(key);
-        if (found.length % 500 === 0) await store.commit({ removes: [key], puts: records('!=x') });
-      }
-      equal(found, keys, 'keys');
-    },
+  async 'lists thousands of records, each once, while others are written'(rig) {
+    const store = await rig.open();
+    const keys = numbered(3000, 'key').sort();
+    await store.commit({ puts: keys.map((key) => [key, bytesOf(key)]) });
+    const found: string[] = [];
+    for await (const [key, value] of store.entries()) {
+      equal(textOf([value]), key, 'value');
+      found.push(key);
+      if (found.length % 500 === 0) await store.commit({ removes: [key], puts: records('!=x') });
+    }
+    equal(found, keys, 'keys');
   },
-  {
-    name: 'takes keys of 1 to 511 bytes and values of 0 bytes to 64 MiB, and refuses the rest of a batch with what is larger',
-    async run(rig) {
-      const store = await rig.open();
-      const [longest, largest] = ['é'.repeat(255) + 'x', new Uint8Array(64 * MIB)];
-      await store.commit({ puts: [[longest, largest]] });
-      equal(await contents(store), [`${longest}=${largest.length}`], 'the largest record');
-      await store.commit({ removes: [longest] });
-      for (const key of ['', 'x'.repeat(512), 'é'.repeat(256), '\uD800']) {
-        await rejects(store.commit({ puts: [...records('a=1'), [key, bytesOf('')]] }), 'OPTIONS_INVALID');
-        await rejects(store.commit({ removes: [key] }), 'OPTIONS_INVALID');
-        check((await store.get(key)) === undefined, 'a key over the limits has a value');
-      }
-      await rejects(store.commit({ puts: [['b', new Uint8Array(64 * MIB + 1)]] }), 'OPTIONS_INVALID');
-      equal(await contents(store), [], 'contents');
-    },
+  async 'takes keys of 1 to 511 bytes and values of 0 bytes to 64 MiB, and refuses the rest of a batch with what is larger'(
+    rig,
+  ) {
+    const store = await rig.open();
+    const [longest, largest] = ['é'.repeat(255) + 'x', new Uint8Array(64 * MIB)];
+    await store.commit({ puts: [[longest, largest]] });
+    equal(await contents(store), [`${longest}=${largest.length}`], 'the largest record');
+    await store.commit({ removes: [longest] });
+    for (const key of ['', 'x'.repeat(512), 'é'.repeat(256), '\uD800']) {
+      await rejects(store.commit({ puts: [...records('a=1'), [key, bytesOf('')]] }), 'OPTIONS_INVALID');
+      await rejects(store.commit({ removes: [key] }), 'OPTIONS_INVALID');
+      check((await store.get(key)) === undefined, 'a key over the limits has a value');
+    }
+    await rejects(store.commit({ puts: [['b', new Uint8Array(64 * MIB + 1)]] }), 'OPTIONS_INVALID');
+    equal(await contents(store), [], 'contents');
   },
-  {
-    name: 'lets commits overlap, in the order of the calls',
-    async run(rig) {
-      const place = await rig.place();
-      const store = await rig.open(place);
-      const done: number[] = [];
-      const commits = Array.from({ length: 500 }, (_, n) =>
-        store
-          .commit({ puts: records(`last=${n}`, `own${n % 7}=${n}`), removes: n % 2 === 0 ? ['odd'] : [] })
-          .then(() => done.push(n)),
-      );
-      await Promise.all(commits);
-      equal(
-        done,
-        Array.from({ length: 500 }, (_, n) => n),
-        'order in which they were durable',
-      );
-      equal((await contents(store)).slice(0, 2), ['last=499', 'own0=497'], 'contents');
-    },
+  async 'lets commits overlap, in the order of the calls'(rig) {
+    const place = await rig.place();
+    const store = await rig.open(place);
+    const done: number[] = [];
+    const commits = Array.from({ length: 500 }, (_, n) =>
+      store
+        .commit({ puts: records(`last=${n}`, `own${n % 7}=${n}`), removes: n % 2 === 0 ? ['odd'] : [] })
+        .then(() => done.push(n)),
+    );
+    await Promise.all(commits);
+    equal(
+      done,
+      Array.from({ length: 500 }, (_, n) => n),
+      'order in which they were durable',
+    );
+    equal((await contents(store)).slice(0, 2), ['last=499', 'own0=497'], 'contents');
   },
-  {
-    name: 'waits in close for commits that are under way',
-    async run(rig) {
-      const place = await rig.place();
-      const store = await rig.open(place);
-      const ends: string[] = [];
-      const commit = store.commit({ puts: records('a=1') }).then(() => ends.push('commit'));
-      await store.close().then(() => ends.push('close'));
-      await commit;
-      equal(ends, ['commit', 'close'], 'order');
-    },
+  async 'waits in close for commits that are under way'(rig) {
+    const place = await rig.place();
+    const store = await rig.open(place);
+    const ends: string[] = [];
+    const commit = store.commit({ puts: records('a=1') }).then(() => ends.push('commit'));
+    await store.close().then(() => ends.push('close'));
+    await commit;
+    equal(ends, ['commit', 'close'], 'order');
   },
-  {
-    name: 'opens and closes any number of times, and is refused with CLOSED in between',
-    async run(rig) {
-      const store = await rig.bare();
-      await refused();
-      await Promise.all([store.open(), store.open()]);
-      await store.open();
-      await store.commit({ puts: records('a=1') });
-      await Promise.all([store.close(), store.close()]);
-      await store.close();
-      await refused();
-      await store.open();
-      equal(await contents(store), ['a=1'], 'contents after opening the same store again');
+  async 'opens and closes any number of times, and is refused with CLOSED in between'(rig) {
+    const store = await rig.bare();
+    await refused();
+    await Promise.all([store.open(), store.open()]);
+    await store.open();
+    await store.commit({ puts: records('a=1') });
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+    await refused();
+    await store.open();
+    equal(await contents(store), ['a=1'], 'contents after opening the same store again');
 
-      async function refused(): Promise<void> {
-        await rejects(store.get('a'), 'CLOSED');
-        await rejects(store.commit({ puts: records('a=2') }), 'CLOSED');
-        await rejects(contents(store), 'CLOSED');
-      }
-    },
+    async function refused(): Promise<void> {
+      await rejects(store.get('a'), 'CLOSED');
+      await rejects(store.commit({ puts: records('a=2') }), 'CLOSED');
+      await rejects(contents(store), 'CLOSED');
+    }
   },
-  {
-    name: 'finds everything again in another store of the same place',
-    needs: 'durable',
-    async run(rig) {
+};
+
+/** Cases by the feature they need. */
+const NEEDY: Readonly<Record<keyof RecordsCapabilities, Cases<Rig>>> = {
+  durable: {
+    async 'finds everything again in another store of the same place'(rig) {
       const place = await rig.place();
       const first = await rig.open(place);
       await first.commit({ puts: records('a=1', 'b=2', 'c=3') });
@@ -248,10 +220,8 @@ const CASES: readonly Case[] = [
       equal(await contents(await rig.open(place)), ['a=1', 'c=4'], 'contents');
     },
   },
-  {
-    name: 'is refused to a second one while it is open, naming the holder, and free after close',
-    needs: 'exclusive',
-    async run(rig) {
+  exclusive: {
+    async 'is refused to a second one while it is open, naming the holder, and free after close'(rig) {
       const place = await rig.place();
       const first = await rig.open(place);
       const second = await rig.bare(place);
@@ -261,10 +231,10 @@ const CASES: readonly Case[] = [
       await second.open();
     },
   },
-  {
-    name: 'keeps nothing of a commit that fails, lets others through that need no room, and works again afterwards',
-    needs: 'breakable',
-    async run(rig) {
+  breakable: {
+    async 'keeps nothing of a commit that fails, lets others through that need no room, and works again afterwards'(
+      rig,
+    ) {
       const place = await rig.place();
       const store = await rig.open(place);
       await store.commit({ puts: records('a=1', 'b=2') });
@@ -286,10 +256,8 @@ const CASES: readonly Case[] = [
       equal(await contents(store), ['a=1', 'c=3'], 'contents afterwards');
     },
   },
-  {
-    name: 'keeps what was committed when the process is killed, and holds batches whole or not at all',
-    needs: 'killable',
-    async run(rig) {
+  killable: {
+    async 'keeps what was committed when the process is killed, and holds batches whole or not at all'(rig) {
       const place = await rig.place();
       const told = Number((await place.killWriter?.())?.at(-1) ?? 0);
       check(told > 0, 'the writer was killed before it had done anything');
@@ -301,7 +269,7 @@ const CASES: readonly Case[] = [
       check(isOne, `after batch ${told} there is ${found.slice(0, 5).join()} ...`);
     },
   },
-];
+};
 
 const WRITTEN = 20;
 
@@ -325,16 +293,10 @@ export async function writeRecordsUntilKilled(store: RecordStore, tell: (line: s
 
 /** The cases for one implementation of `RecordStore`. Each creates its own places. */
 export function recordsCompliance(subject: RecordsSubject): readonly ComplianceCase[] {
-  return CASES.map(({ name, needs, run }) => ({
-    name,
-    applies: needs === undefined || subject.capabilities[needs],
-    run: async () => {
-      const rig = new Rig(subject);
-      try {
-        await run(rig);
-      } finally {
-        await rig.close();
-      }
-    },
-  }));
+  const open = () => new Rig(subject);
+  const needy = Object.entries(NEEDY) as [keyof RecordsCapabilities, Cases<Rig>][];
+  return [
+    ...bindCases(open, CASES),
+    ...needy.flatMap(([needs, cases]) => bindCases(open, cases, subject.capabilities[needs])),
+  ];
 }

@@ -7,21 +7,13 @@ import type {
   PortOptions,
   RejectReason,
   SocketPort,
-  Transport,
   UndeliverableReason,
 } from '../port.js';
+import { SocketRig, TestListener } from './socket-rig.js';
+import type { SocketSubject } from './socket-rig.js';
 
 /** What the suite needs from an implementation. */
-export interface PortSubject {
-  /** The transport of one process. May return the same one each time, or a new one on the same network. */
-  transport(): Transport;
-  /** An endpoint for binding, with a wildcard port. */
-  readonly endpoint: string;
-  /**
-   * An endpoint that stays free between two listeners. Needed if a wildcard port may be reassigned the moment it is free; without it, {@link
-   * PortSubject.endpoint} is bound, and the resulting endpoint is bound again.
-   */
-  readonly ownEndpoint?: () => Promise<string>;
+export interface PortSubject extends SocketSubject {
   /** The implementation's features; a case that needs more does not apply. */
   readonly capabilities: PortCapabilities;
 }
@@ -36,14 +28,8 @@ export interface PortCapabilities {
   readonly keepsHolder: boolean;
 }
 
-interface Waiter {
-  readonly condition: () => boolean;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** A port and everything its listener got. */
-export class PortPeer implements PortListener {
+export class PortPeer extends TestListener implements PortListener {
   readonly port: SocketPort;
   readonly endpoint: string;
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
@@ -56,9 +42,9 @@ export class PortPeer implements PortListener {
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
   /** Called with each sent message, after it was recorded. */
   onEachSent: (() => void) | undefined;
-  #waiters: Waiter[] = [];
 
   constructor(port: SocketPort, endpoint: string) {
+    super();
     this.port = port;
     this.endpoint = endpoint;
   }
@@ -71,45 +57,33 @@ export class PortPeer implements PortListener {
   onMessage(peer: Peer, frames: Uint8Array[]): void {
     this.messages.push({ peer, frames });
     this.onEach?.(peer, frames);
-    this.#wake();
+    this.wake();
   }
 
   onPeerGone(peer: Peer): void {
     this.gone.push(peer);
-    this.#wake();
+    this.wake();
   }
 
   onUndeliverable(_peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
     this.undeliverable.push({ frames, reason });
-    this.#wake();
+    this.wake();
   }
 
   onSent(_peer: Peer, frames: readonly Uint8Array[]): void {
     this.sent.push(frames);
     this.onEachSent?.();
-    this.#wake();
+    this.wake();
   }
 
   onRejected(_peer: Peer, reason: RejectReason): void {
     this.rejected.push(reason);
-    this.#wake();
+    this.wake();
   }
 
   onRefused(refusal: HandshakeRefusal): void {
     this.refused.push(refusal);
-    this.#wake();
-  }
-
-  onBroken(error: Error): void {
-    for (const waiter of this.#waiters) waiter.reject(error);
-  }
-
-  /** Resolves once the condition holds; checked after each call of the port. The test runner has the time limits. */
-  until(condition: () => boolean): Promise<void> {
-    if (condition()) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ condition, resolve, reject });
-    });
+    this.wake();
   }
 
   /** Resolves when `count` messages have arrived. */
@@ -130,41 +104,18 @@ export class PortPeer implements PortListener {
     await this.until(() => sent.length > before[0] || undeliverable.length > before[1]);
     return sent.length > before[0] ? 'sent' : (undeliverable.at(-1)?.reason ?? 'congested');
   }
-
-  #wake(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const waiter of waiters) {
-      if (waiter.condition()) waiter.resolve();
-      else this.#waiters.push(waiter);
-    }
-  }
 }
 
 /** The sockets of one case. */
-export class PortRig {
-  readonly subject: PortSubject;
-  readonly #ports: SocketPort[] = [];
-
-  constructor(subject: PortSubject) {
-    this.subject = subject;
-  }
-
+export class PortRig extends SocketRig<PortSubject> {
   /** A router port, neither bound nor started. */
   async bareRouter(options: PortOptions = {}): Promise<SocketPort> {
-    const transport = await this.#transport();
-    return this.#keep(transport.router({ lingerMs: 0, ...options }));
+    return this.keep((await this.transport()).router({ lingerMs: 0, ...options }));
   }
 
   /** A dealer port, neither connected nor started. */
   async bareDealer(options: PortOptions = {}): Promise<SocketPort> {
-    const transport = await this.#transport();
-    return this.#keep(transport.dealer({ lingerMs: 0, ...options }));
-  }
-
-  /** An endpoint that will be bound again. */
-  ownEndpoint(): Promise<string> {
-    return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
+    return this.keep((await this.transport()).dealer({ lingerMs: 0, ...options }));
   }
 
   /** A router, bound and started. */
@@ -193,20 +144,6 @@ export class PortRig {
     return start(port, '');
   }
 
-  /** Lets this much of the transport's time pass. */
-  async pass(ms: number): Promise<void> {
-    await pause(await this.#transport(), ms);
-  }
-
-  /** Repeats an action every few milliseconds until the condition holds, for what a transport does in its own time. */
-  async repeat(action: () => void, condition: () => boolean): Promise<void> {
-    const transport = await this.#transport();
-    while (!condition()) {
-      action();
-      await pause(transport, 5);
-    }
-  }
-
   /** A dealer whose first message, `hello`, has arrived, and the router's name for it. */
   async met(router: PortPeer, options?: PortOptions): Promise<{ dealer: PortPeer; peer: Peer }> {
     const dealer = await this.dealer(router, options);
@@ -223,14 +160,13 @@ export class PortRig {
    * `knock`, is the first the dealer will read.
    */
   async deaf(router: PortPeer, id: string, options?: PortOptions): Promise<{ port: SocketPort; peer: Peer }> {
-    const transport = await this.#transport();
     const port = await this.bareDealer({ routingId: bytesOf(id), ...options });
     port.connect(router.endpoint);
     const peer: Peer = { key: id, id: bytesOf(id) };
     for (let known = false; !known;) {
       const refused = router.undeliverable.length;
       router.say(peer, 'knock');
-      await pause(transport, 5);
+      await this.pass(5);
       known = router.undeliverable.length === refused;
     }
     router.undeliverable.length = 0;
@@ -239,8 +175,7 @@ export class PortRig {
 
   /** Resolves when every message given to the port has been tried: what is pending is parked for this peer. */
   async tried({ port }: PortPeer, peer: Peer): Promise<void> {
-    const transport = await this.#transport();
-    while (port.pending > port.pendingFor(peer)) await pause(transport, 1);
+    while (port.pending > port.pendingFor(peer)) await this.pass(1);
   }
 
   /**
@@ -248,10 +183,9 @@ export class PortRig {
    * and messages sent meanwhile are lost with it.
    */
   async refused(router: PortPeer, peer: Peer): Promise<UndeliverableReason | undefined> {
-    const transport = await this.#transport();
     while (router.undeliverable.length === 0) {
       router.say(peer, 'too late');
-      await pause(transport, 5);
+      await this.pass(5);
     }
     return router.undeliverable[0]?.reason;
   }
@@ -260,34 +194,12 @@ export class PortRig {
   listen(port: SocketPort): PortPeer {
     return start(port, '');
   }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#ports.map((port) => port.close()));
-  }
-
-  async #transport(): Promise<Transport> {
-    const transport = this.subject.transport();
-    await transport.load();
-    return transport;
-  }
-
-  #keep(port: SocketPort): SocketPort {
-    this.#ports.push(port);
-    return port;
-  }
 }
 
 function start(port: SocketPort, endpoint: string): PortPeer {
   const station = new PortPeer(port, endpoint);
   port.start(station);
   return station;
-}
-
-/** Lets the transport's own time pass. */
-function pause({ clock }: Transport, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.at(clock.now() + ms, resolve);
-  });
 }
 
 /** Throws unless the condition holds. */
@@ -333,4 +245,13 @@ export function framesOf(text: string): Uint8Array[] {
 /** The inverse of {@link framesOf}; for short frames. */
 export function textOf(frames: readonly Uint8Array[]): string {
   return frames.map((frame) => String.fromCharCode(...frame)).join('|');
+}
+
+/** True if the frames have the same bytes. */
+export function sameFrames(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((frame, index) => sameBytes(frame, b[index]));
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  return b !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
 }

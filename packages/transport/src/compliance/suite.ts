@@ -1,6 +1,4 @@
 /** The form of the suite's cases. */
-import { PortRig } from './rig.js';
-import type { PortCapabilities, PortSubject } from './rig.js';
 
 /** One fact about a port, to be registered with any test runner. */
 export interface ComplianceCase {
@@ -11,25 +9,25 @@ export interface ComplianceCase {
   readonly run: () => Promise<void>;
 }
 
-/** A case before it meets its subject. */
-export interface CaseDefinition {
-  readonly name: string;
-  readonly needs?: keyof PortCapabilities;
-  readonly run: (rig: PortRig) => Promise<void>;
-}
+/** Cases by their names, before they meet their subject. */
+export type Cases<Rig> = Readonly<Record<string, (rig: Rig) => Promise<void>>>;
 
-/** Binds a definition to a subject; sockets are closed whatever happens. */
-export function bindCase({ name, needs, run }: CaseDefinition, subject: PortSubject): ComplianceCase {
-  return {
+/** Gives each case a rig of its own, which is closed whatever happens. */
+export function bindCases<Rig extends { close(): Promise<void> }>(
+  open: () => Rig,
+  cases: Cases<Rig>,
+  applies = true,
+): readonly ComplianceCase[] {
+  return Object.entries(cases).map(([name, run]) => ({
     name,
-    applies: needs === undefined || subject.capabilities[needs],
+    applies,
     run: async () => {
-      const rig = new PortRig(subject);
+      const rig = open();
       try {
         await run(rig);
       } finally {
         await rig.close();
       }
     },
-  };
+  }));
 }
