@@ -13,6 +13,16 @@ export type RequestSocketEvent = 'final' | 'partial' | 'no reply' | 'lost' | 'un
 /** `resend`: on a new socket, while tries are left. `hurry`: the same at once. `discard`: nobody waits for it, so close the socket. */
 type Verdict = 'accept' | 'resend' | 'hurry' | 'discard' | 'fail' | 'drop' | 'ignore';
 
+/** With a request. */
+const SENT = {
+  final: ['accept', 'free'],
+  partial: ['accept', 'sent', 'answered'],
+  'no reply': ['drop'],
+  lost: ['hurry', 'hurried', 'sent'],
+  unopened: ['fail', 'closed'],
+  silence: ['resend', 'sent', 'closed'],
+} as const;
+
 /** Which event means what in which state. A request whose caller has received part of the reply is not sent again. */
 export const LEGALITY: Legality<RequestSocketState, RequestSocketEvent, Verdict> = {
   free: {
@@ -23,31 +33,10 @@ export const LEGALITY: Legality<RequestSocketState, RequestSocketEvent, Verdict>
     unopened: ['ignore'],
     silence: ['ignore'],
   },
-  sent: {
-    final: ['accept', 'free'],
-    partial: ['accept', 'sent', 'answered'],
-    'no reply': ['drop'],
-    lost: ['hurry', 'hurried', 'sent'],
-    unopened: ['fail', 'closed'],
-    silence: ['resend', 'sent', 'closed'],
-  },
+  sent: SENT,
   // A broker that accepts and drops must not use up the tries in a moment.
-  hurried: {
-    final: ['accept', 'free'],
-    partial: ['accept', 'sent', 'answered'],
-    'no reply': ['drop'],
-    lost: ['ignore'],
-    unopened: ['fail', 'closed'],
-    silence: ['resend', 'sent', 'closed'],
-  },
-  answered: {
-    final: ['accept', 'free'],
-    partial: ['accept'],
-    'no reply': ['drop'],
-    lost: ['fail', 'closed'],
-    unopened: ['fail', 'closed'],
-    silence: ['fail', 'closed'],
-  },
+  hurried: { ...SENT, lost: ['ignore'] },
+  answered: { ...SENT, partial: ['accept'], lost: ['fail', 'closed'], silence: ['fail', 'closed'] },
   closed: {
     final: ['ignore'],
     partial: ['ignore'],

@@ -27,50 +27,30 @@ const OF_ANYBODY = {
   disconnect: ['accept'],
 } as const;
 
-/** Registered or not, a peer may register, even again. */
-const INFORM = {
+/** Not registered. A peer may register, even again. */
+const STRANGER = {
   'inform-worker': ['accept', 'worker'],
   'inform-scheduler': ['accept', 'scheduler'],
+  ready: ['drop'],
+  result: ['drop'],
+  heartbeat: ['farewell'],
+  bye: ['accept'],
+  ...OF_ANYBODY,
+  malformed: ['ignore'],
 } as const;
 
 /** Rules 2, 4, 5, 6, 8, 18, 20 and 33. Every message from anyone but a foreigner, except DISCONNECT and a farewell, is a sign of life (rule 6). */
 export const LEGALITY: Legality<Standing, EmqpToBroker['kind'], Verdict> = {
-  stranger: {
-    ...INFORM,
-    ready: ['drop'],
-    result: ['drop'],
-    heartbeat: ['farewell'],
-    bye: ['accept'],
-    ...OF_ANYBODY,
-    malformed: ['ignore'],
-  },
+  stranger: STRANGER,
   worker: {
-    ...INFORM,
+    ...STRANGER,
     ready: ['accept'],
     result: ['accept'],
     heartbeat: ['accept'],
     bye: ['accept', 'leaving', 'stranger'],
-    ...OF_ANYBODY,
-    malformed: ['ignore'],
   },
-  scheduler: {
-    ...INFORM,
-    ready: ['drop'],
-    result: ['drop'],
-    heartbeat: ['accept'],
-    bye: ['accept', 'stranger'],
-    ...OF_ANYBODY,
-    malformed: ['ignore'],
-  },
-  leaving: {
-    ...INFORM,
-    ready: ['drop'],
-    result: ['accept', 'leaving', 'stranger'],
-    heartbeat: ['accept'],
-    bye: ['accept'],
-    ...OF_ANYBODY,
-    malformed: ['ignore'],
-  },
+  scheduler: { ...STRANGER, heartbeat: ['accept'], bye: ['accept', 'stranger'] },
+  leaving: { ...STRANGER, result: ['accept', 'leaving', 'stranger'], heartbeat: ['accept'] },
   foreigner: {
     'inform-worker': ['drop'],
     'inform-scheduler': ['drop'],

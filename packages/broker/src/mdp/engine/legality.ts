@@ -18,6 +18,16 @@ type Verdict =
 /** Commands that only workers may send, and malformed messages. */
 export type WorkerCommand = Exclude<MdpToBroker, MdpClientRequest>;
 
+/** Registered, without a job. */
+const IDLE = {
+  'worker-ready': ['expel', 'stranger'],
+  heartbeat: ['accept'],
+  'worker-partial': ['expel', 'stranger'],
+  'worker-final': ['expel', 'stranger'],
+  disconnect: ['accept', 'stranger'],
+  malformed: ['expel', 'stranger'],
+} as const;
+
 /**
  * Rules 7, 9, 10 and 15. Every accepted command of a registered worker but DISCONNECT is a sign of life (rule 12). A reply to another
  * client than the job's also ends the worker.
@@ -31,22 +41,8 @@ export const LEGALITY: Legality<Standing, WorkerCommand['kind'], Verdict> = {
     disconnect: ['accept'],
     malformed: ['drop'],
   },
-  idle: {
-    'worker-ready': ['expel', 'stranger'],
-    heartbeat: ['accept'],
-    'worker-partial': ['expel', 'stranger'],
-    'worker-final': ['expel', 'stranger'],
-    disconnect: ['accept', 'stranger'],
-    malformed: ['expel', 'stranger'],
-  },
-  busy: {
-    'worker-ready': ['expel', 'stranger'],
-    heartbeat: ['accept'],
-    'worker-partial': ['accept', 'busy', 'stranger'],
-    'worker-final': ['accept', 'idle', 'stranger'],
-    disconnect: ['accept', 'stranger'],
-    malformed: ['expel', 'stranger'],
-  },
+  idle: IDLE,
+  busy: { ...IDLE, 'worker-partial': ['accept', 'busy', 'stranger'], 'worker-final': ['accept', 'idle', 'stranger'] },
 };
 
 /** Transitions without a command from the worker: a request sent to it, and its loss (rule 14). */

@@ -23,29 +23,28 @@ type WorkerVerdict =
   /** DISCONNECT, and the registration ends. */
   | 'expel';
 
+/** Not registered. */
+const STRANGER = {
+  'worker-open': ['accept'],
+  'worker-ready': ['accept', 'registered'],
+  'ready-elsewhere': ['accept', 'registered'],
+  'worker-keepalive': ['refuse'],
+  'worker-answer': ['refuse'],
+  'worker-table-answer': ['refuse'],
+  'worker-disconnect': ['accept'],
+  unknown: ['drop'],
+  malformed: ['drop'],
+} as const;
+
 /** Rules 3, 4, 7, 8 and 16. Everything accepted from a registered worker, except DISCONNECT, is a sign of life (rule 6). */
 export const WORKERS: Legality<Standing, WorkerEvent, WorkerVerdict> = {
-  stranger: {
-    'worker-open': ['accept'],
-    'worker-ready': ['accept', 'registered'],
-    'ready-elsewhere': ['accept', 'registered'],
-    'worker-keepalive': ['refuse'],
-    'worker-answer': ['refuse'],
-    'worker-table-answer': ['refuse'],
-    'worker-disconnect': ['accept'],
-    unknown: ['drop'],
-    malformed: ['drop'],
-  },
+  stranger: STRANGER,
   away: {
-    'worker-open': ['accept'],
-    'worker-ready': ['accept', 'registered'],
-    'ready-elsewhere': ['accept', 'registered'],
+    ...STRANGER,
     'worker-keepalive': ['resume', 'registered'],
     'worker-answer': ['resume', 'registered'],
     'worker-table-answer': ['resume', 'registered'],
     'worker-disconnect': ['accept', 'stranger'],
-    unknown: ['drop'],
-    malformed: ['drop'],
   },
   registered: {
     'worker-open': ['accept'],
@@ -85,17 +84,20 @@ type CallVerdict =
   /** 400, or nothing for PUT. */
   | 'refuse';
 
+/** The job is not waiting. */
+const PASSED_ON = {
+  post: ['post', 'waiting', 'dispatched'],
+  get: ['relay'],
+  delete: ['relay'],
+  put: ['relay'],
+  mmi: ['relay'],
+  'post-elsewhere': ['post', 'waiting', 'dispatched'],
+  'ask-elsewhere': ['relay'],
+} as const;
+
 /** Rules 9, 11, 12 and 13. A POST to `mmi.service.worker` posts no job: it is relayed. */
 export const CALLS: Legality<JobState, CallEvent, CallVerdict> = {
-  unknown: {
-    post: ['post', 'waiting', 'dispatched'],
-    get: ['relay'],
-    delete: ['relay'],
-    put: ['relay'],
-    mmi: ['relay'],
-    'post-elsewhere': ['post', 'waiting', 'dispatched'],
-    'ask-elsewhere': ['relay'],
-  },
+  unknown: PASSED_ON,
   waiting: {
     post: ['pending'],
     get: ['pending'],
@@ -105,15 +107,7 @@ export const CALLS: Legality<JobState, CallEvent, CallVerdict> = {
     'post-elsewhere': ['refuse'],
     'ask-elsewhere': ['relay'],
   },
-  dispatched: {
-    post: ['post', 'waiting', 'dispatched'],
-    get: ['relay'],
-    delete: ['relay'],
-    put: ['relay'],
-    mmi: ['relay'],
-    'post-elsewhere': ['post', 'waiting', 'dispatched'],
-    'ask-elsewhere': ['relay'],
-  },
+  dispatched: PASSED_ON,
 };
 
 /** Transitions of a job that no call causes (rules 12, 13 and 19). */

@@ -21,59 +21,44 @@ export type CommandEvent =
 /** `accept`: the caller learns of it. `settle`: no further repeat. `late`: count it. */
 type Verdict = 'accept' | 'settle' | 'repeat' | 'fail' | 'late' | 'ignore';
 
+/** Accepted, so only its result is awaited. */
+const ACCEPTED = {
+  acceptance: ['late'],
+  result: ['accept', 'over'],
+  'handed over': ['ignore'],
+  undeliverable: ['ignore'],
+  lost: ['fail', 'over'],
+  'lost, may run twice': ['repeat', 'repeated', 'resting'],
+  timeout: ['fail', 'over'],
+  abort: ['accept', 'over'],
+} as const;
+
+/** Ended, or unknown. */
+const OVER = {
+  acceptance: ['late'],
+  result: ['late'],
+  'handed over': ['ignore'],
+  undeliverable: ['ignore'],
+  lost: ['ignore'],
+  'lost, may run twice': ['ignore'],
+  timeout: ['ignore'],
+  abort: ['ignore'],
+} as const;
+
 /** Which event is legal in which state. An acceptance leads to `over` if no result is requested. */
 export const LEGALITY: Legality<CommandState, CommandEvent, Verdict> = {
   sent: {
+    ...ACCEPTED,
     acceptance: ['accept', 'accepted', 'over'],
-    result: ['accept', 'over'],
     'handed over': ['accept', 'over'],
     undeliverable: ['fail', 'over'],
-    lost: ['fail', 'over'],
     'lost, may run twice': ['repeat', 'sent', 'resting'],
-    timeout: ['fail', 'over'],
-    abort: ['accept', 'over'],
   },
-  accepted: {
-    acceptance: ['late'],
-    result: ['accept', 'over'],
-    'handed over': ['ignore'],
-    undeliverable: ['ignore'],
-    lost: ['fail', 'over'],
-    'lost, may run twice': ['repeat', 'repeated', 'resting'],
-    timeout: ['fail', 'over'],
-    abort: ['accept', 'over'],
-  },
-  repeated: {
-    acceptance: ['settle', 'accepted'],
-    result: ['accept', 'over'],
-    'handed over': ['ignore'],
-    // There is still time to send it again.
-    undeliverable: ['ignore'],
-    lost: ['fail', 'over'],
-    'lost, may run twice': ['repeat', 'repeated', 'resting'],
-    timeout: ['fail', 'over'],
-    abort: ['accept', 'over'],
-  },
-  resting: {
-    acceptance: ['late'],
-    result: ['late'],
-    'handed over': ['ignore'],
-    undeliverable: ['ignore'],
-    lost: ['ignore'],
-    'lost, may run twice': ['ignore'],
-    timeout: ['fail', 'over'],
-    abort: ['accept', 'over'],
-  },
-  over: {
-    acceptance: ['late'],
-    result: ['late'],
-    'handed over': ['ignore'],
-    undeliverable: ['ignore'],
-    lost: ['ignore'],
-    'lost, may run twice': ['ignore'],
-    timeout: ['ignore'],
-    abort: ['ignore'],
-  },
+  accepted: ACCEPTED,
+  // If it cannot be delivered, there is still time to send it again.
+  repeated: { ...ACCEPTED, acceptance: ['settle', 'accepted'] },
+  resting: { ...OVER, timeout: ['fail', 'over'], abort: ['accept', 'over'] },
+  over: OVER,
 };
 
 /** Transitions that the session makes itself, half a second after a connection or at `timeoutMs`. */

@@ -31,6 +31,25 @@ export type JobEvent =
 /** `doubt`: the end of a job for any worker, unless it was offered again. `read`: as a worker's word. `probe`: find out by GET who knows it. */
 type Verdict = 'accept' | 'probe' | 'doubt' | 'read' | 'fail' | 'late' | 'ignore';
 
+/** At workers, known or not. */
+const ASKED = {
+  DISPATCHED: ['accept'],
+  'DISPATCHED of a GET': ['accept'],
+  PENDING: ['ignore'],
+  CANCELLED: ['fail', 'over'],
+  FAILED: ['doubt', 'over'],
+  // The workers are away for now.
+  'FAILED of a GET': ['ignore'],
+  'FAILED by name': ['ignore'],
+  no: ['read'],
+  'no answer': ['read'],
+  accepted: ['accept'],
+  'last word': ['accept', 'running', 'over'],
+  missing: ['accept', 'posting', 'over'],
+  'connection lost': ['ignore'],
+  timeout: ['fail', 'over'],
+} as const;
+
 /** Which event means what in which phase. */
 export const LEGALITY: Legality<NfpJobPhase | 'over', JobEvent, Verdict> = {
   posting: {
@@ -50,55 +69,18 @@ export const LEGALITY: Legality<NfpJobPhase | 'over', JobEvent, Verdict> = {
     timeout: ['fail', 'over'],
   },
   queued: {
+    ...ASKED,
     DISPATCHED: ['accept', 'running'],
     'DISPATCHED of a GET': ['ignore'],
-    PENDING: ['ignore'],
-    CANCELLED: ['fail', 'over'],
     FAILED: ['fail', 'over'],
     // The broker has forgotten the waiting job.
     'FAILED of a GET': ['probe', 'probing'],
     'FAILED by name': ['probe', 'probing'],
-    no: ['read'],
-    'no answer': ['read'],
-    accepted: ['accept'],
-    'last word': ['accept', 'running', 'over'],
     missing: ['accept'],
     'connection lost': ['probe', 'probing'],
-    timeout: ['fail', 'over'],
   },
-  probing: {
-    DISPATCHED: ['accept'],
-    'DISPATCHED of a GET': ['accept'],
-    PENDING: ['ignore'],
-    CANCELLED: ['fail', 'over'],
-    FAILED: ['doubt', 'over'],
-    // The workers are away for now.
-    'FAILED of a GET': ['ignore'],
-    'FAILED by name': ['ignore'],
-    no: ['read'],
-    'no answer': ['read'],
-    accepted: ['accept', 'running'],
-    'last word': ['accept', 'running', 'over'],
-    missing: ['accept', 'posting', 'over'],
-    'connection lost': ['ignore'],
-    timeout: ['fail', 'over'],
-  },
-  running: {
-    DISPATCHED: ['accept'],
-    'DISPATCHED of a GET': ['accept'],
-    PENDING: ['ignore'],
-    CANCELLED: ['fail', 'over'],
-    FAILED: ['doubt', 'over'],
-    'FAILED of a GET': ['ignore'],
-    'FAILED by name': ['ignore'],
-    no: ['read'],
-    'no answer': ['read'],
-    accepted: ['accept'],
-    'last word': ['accept', 'over'],
-    missing: ['accept', 'posting', 'over'],
-    'connection lost': ['ignore'],
-    timeout: ['accept', 'over'],
-  },
+  probing: { ...ASKED, accepted: ['accept', 'running'] },
+  running: { ...ASKED, 'last word': ['accept', 'over'], timeout: ['accept', 'over'] },
   over: {
     DISPATCHED: ['late'],
     'DISPATCHED of a GET': ['late'],

@@ -13,24 +13,20 @@ export type MessageEvent = 'stored' | 'refused' | 'abort' | 'timeout' | 'unreach
 /** `accept`: it has succeeded, or its caller has given up. `late`: count it. */
 type Verdict = 'accept' | 'fail' | 'late' | 'ignore';
 
+/** Without an outcome, and not answered. */
+const OPEN = {
+  stored: ['late'],
+  refused: ['late'],
+  abort: ['accept', 'over'],
+  timeout: ['fail', 'over'],
+  unreachable: ['fail', 'over'],
+  close: ['fail', 'over'],
+} as const;
+
 /** Which event is legal in which state. */
 export const LEGALITY: Legality<MessageState, MessageEvent, Verdict> = {
-  waiting: {
-    stored: ['late'],
-    refused: ['late'],
-    abort: ['accept', 'over'],
-    timeout: ['fail', 'over'],
-    unreachable: ['fail', 'over'],
-    close: ['fail', 'over'],
-  },
-  sent: {
-    stored: ['accept', 'over'],
-    refused: ['fail', 'over'],
-    abort: ['accept', 'over'],
-    timeout: ['fail', 'over'],
-    unreachable: ['fail', 'over'],
-    close: ['fail', 'over'],
-  },
+  waiting: OPEN,
+  sent: { ...OPEN, stored: ['accept', 'over'], refused: ['fail', 'over'] },
   over: {
     stored: ['late'],
     refused: ['late'],
