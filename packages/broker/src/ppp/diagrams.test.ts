@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { checkDiagrams } from '@proj/testkit';
-import { LEGALITY, MOVES } from './engine/backend.js';
+import { LEGALITY, MOVES } from './engine/legality.js';
 import { CALL_LEGALITY } from './engine/pool-engine.js';
 
 checkDiagrams(fileURLToPath(new URL('../../../../docs/protocols/ppp.md', import.meta.url)), {

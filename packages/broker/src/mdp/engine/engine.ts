@@ -8,8 +8,8 @@
  * | 4, 5, 6 names, bodies, addresses | the decoder in `@proj/frames/mdp`; `#onReply` |
  * | 7, 9, 10, 12, 15 what each worker command means | `legality.ts` |
  * | 8 DISCONNECT once per interval | `output.ts` |
- * | 11, 13 heartbeats and expiry | `#onTimer`, `shared/worker-table.ts` |
- * | 14, 16 resend, unreachable peers | `#lose`, `#onUndeliverable`, `dispatcher.ts` |
+ * | 11, 13 heartbeats and expiry | `#onTimer`, `lost-workers.ts`, `shared/worker-table.ts` |
+ * | 14, 16 resend, unreachable peers | `lost-workers.ts`, `#onUndeliverable`, `dispatcher.ts` |
  * | 17 how long requests wait | `request-expiry.ts` |
  * | 18 to 22 limits, fairness, choice of worker, replies | `dispatcher.ts` |
  * | 23, 24 spacing hint, drain | `#heard`, `#onDrain`, `#finish` |
@@ -33,9 +33,10 @@ import { Rights } from '../../shared/rights.js';
 import type { MdpBrokerSettings } from '../options.js';
 import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
-import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerChoice, MdpWorkerLoss } from './events.js';
+import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerChoice } from './events.js';
 import { assertState } from './invariants.js';
 import { LEGALITY, type WorkerCommand } from './legality.js';
+import { LostWorkers } from './lost-workers.js';
 import { answerMmi, hasWorkers, isListing, isReserved } from './management/mmi.js';
 import { Output } from './output.js';
 import { framingOf, isMeant, type Request, type Service, Worker } from './records.js';
@@ -47,6 +48,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   readonly #state: BrokerState;
   readonly #out: Output;
   readonly #dispatcher: Dispatcher;
+  readonly #lost: LostWorkers;
   readonly #rights = new Rights();
   #phase: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
@@ -57,6 +59,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#state = newBrokerState(settings);
     this.#out = out;
     this.#dispatcher = new Dispatcher(settings, this.#state, this.#out);
+    this.#lost = new LostWorkers(this.#state, this.#out, this.#dispatcher);
   }
 
   get deadline(): number {
@@ -195,7 +198,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     } else if (LEGALITY[worker.request === undefined ? 'idle' : 'busy'][command.kind][0] === 'expel') {
       this.#expel(worker);
     } else if (command.kind === 'disconnect') {
-      this.#lose(worker, 'disconnected');
+      this.#lost.lose(worker, 'disconnected');
     } else {
       this.#heard(worker, command.kind === 'heartbeat');
       if (command.kind === 'worker-final' || command.kind === 'worker-partial') this.#onReply(worker, command);
@@ -241,7 +244,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     else if (command.kind === 'worker-partial') this.#dispatcher.partial(worker, request, command);
     else {
       this.#dispatcher.final(worker, request, command);
-      if (worker.isLeaving) this.#dismiss([worker]);
+      if (worker.isLeaving) this.#lost.dismiss([worker]);
     }
   }
 
@@ -251,14 +254,14 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const worker = this.#state.workers.find(peer);
     if (worker === undefined) return;
     this.#out.disconnect(peer, worker.framing);
-    this.#lose(worker, 'invalid');
+    this.#lost.lose(worker, 'invalid');
   }
 
   /** Rule 7, for a registered worker. */
   #expel(worker: Worker): void {
     this.#out.dropMessage('unexpected', worker.peer);
     this.#out.disconnect(worker.peer, worker.framing);
-    this.#lose(worker, 'unexpected');
+    this.#lost.lose(worker, 'unexpected');
   }
 
   /**
@@ -268,44 +271,20 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #onAccess(access: Access): void {
     this.#rights.replace(access);
     const isOut = ({ peer, service }: Worker) => !access.allows(peer, 'serve', service.name);
-    this.#dismiss([...this.#state.workers.values()].filter(isOut), 'not-allowed');
+    this.#lost.dismiss([...this.#state.workers.values()].filter(isOut), 'not-allowed');
   }
 
   /** Rule 30: at once, or as soon as their jobs have ended. */
   #onDismiss(choice: MdpWorkerChoice, isGraceful: boolean): void {
     const chosen = this.chosen(choice);
     for (const worker of chosen) worker.isLeaving = true;
-    this.#dismiss(isGraceful ? chosen.filter(({ request }) => request === undefined) : chosen);
-  }
-
-  #dismiss(workers: readonly Worker[], reason: MdpWorkerLoss = 'dismissed'): void {
-    for (const worker of workers) {
-      this.#out.disconnect(worker.peer, worker.framing);
-      this.#forget(worker, reason);
-    }
-    this.#dispatcher.recover(workers);
+    this.#lost.dismiss(isGraceful ? chosen.filter(({ request }) => request === undefined) : chosen);
   }
 
   /** Rules 7 and 15, for an unregistered peer. */
   #refuse(peer: Peer, framing: MdpFraming, reason: MdpMessageDrop): void {
     this.#out.dropMessage(reason, peer);
     this.#out.disconnect(peer, framing);
-  }
-
-  /** Rule 14: nothing more is sent to this worker. */
-  #lose(worker: Worker, reason: MdpWorkerLoss): void {
-    this.#forget(worker, reason);
-    this.#dispatcher.recover([worker]);
-  }
-
-  /** Removes the worker from all tables; its job still has to be recovered. */
-  #forget(worker: Worker, reason: MdpWorkerLoss): void {
-    const { peer, service, framing } = worker;
-    this.#state.workers.remove(worker);
-    service.idle.remove(worker.idle);
-    if (this.#state.services.leave(service)) this.#state.expiry.change(service, this.#out.now);
-    this.#out.counters.workersLost++;
-    this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, version: framing.version, reason });
   }
 
   /** Rule 16. */
@@ -315,10 +294,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       case 'worker-request':
         // The request never reached the worker, so this was no attempt.
         if (worker?.request !== undefined) worker.request.attempts--;
-        if (worker !== undefined) this.#lose(worker, reason);
+        if (worker !== undefined) this.#lost.lose(worker, reason);
         break;
       case 'heartbeat':
-        if (worker !== undefined) this.#lose(worker, reason);
+        if (worker !== undefined) this.#lost.lose(worker, reason);
         break;
       case 'client-partial':
       case 'client-final':
@@ -333,13 +312,13 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   /** Rule 16, as reported by the transport: both roles of the identity end. */
   #onPeerGone(peer: Peer): void {
     const worker = this.#state.workers.find(peer);
-    if (worker !== undefined) this.#lose(worker, 'gone');
+    if (worker !== undefined) this.#lost.lose(worker, 'gone');
     this.#dispatcher.clientGone(peer);
   }
 
   #onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
-    this.#expireWorkers();
+    this.#lost.expire();
     this.#sendHeartbeats();
     this.#dispatcher.expire();
     if (this.#out.now >= this.#drainUntil) this.#finish();
@@ -350,18 +329,6 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#state.workers.postponeExpiry(lateMs, this.#out.now);
     this.#state.expiry.postpone(lateMs, this.#out.now);
     this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
-  }
-
-  /** Rule 13. All expired workers are forgotten before the first job is resent, or it could go to one of them. */
-  #expireWorkers(): void {
-    const { workers } = this.#state;
-    const { now } = this.#out;
-    const lost: Worker[] = [];
-    for (let worker = workers.takeExpired(now); worker !== undefined; worker = workers.takeExpired(now)) {
-      this.#forget(worker, 'expired');
-      lost.push(worker);
-    }
-    this.#dispatcher.recover(lost);
   }
 
   /** Rule 11: to all workers, busy or idle, whatever else they are sent. */
@@ -391,7 +358,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#dispatcher.own.end();
     for (const worker of this.#state.workers.values()) {
       this.#out.farewell(worker.peer, worker.framing);
-      this.#forget(worker, 'drained');
+      this.#lost.forget(worker, 'drained');
       if (worker.request !== undefined) this.#dispatcher.giveUp(worker.request, 'drained');
       worker.request = undefined;
       this.#dispatcher.recover([worker]);

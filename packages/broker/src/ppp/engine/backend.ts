@@ -1,55 +1,20 @@
 /**
- * 6/PPP for a queue or a pool: which workers are registered, which are alive, and what their messages mean. Rules 1 to 3, 6 to 13, 16, 20 and 21
- * of docs/protocols/ppp.md, section "Queue". `dispatcher.ts` decides what happens to requests.
+ * 6/PPP for a queue or a pool: which workers are registered and alive, and what they are sent. Rules 1 to 3, 6 to 13, 16, 20 and 21 of
+ * docs/protocols/ppp.md, section "Queue". `legality.ts` says what their messages mean, `dispatcher.ts` what happens to requests,
+ * `lost-workers.ts` which workers are lost.
  */
 import { equalBytes } from '@proj/frames';
 import type { PppAddressedReply, PppToQueue } from '@proj/frames/ppp';
 import type { Access, Peer, RejectReason } from '@proj/transport';
-import type { Legality } from '@proj/transport/engine';
 import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { PppBackendSettings } from '../options.js';
 import { Dispatcher, type Requester } from './dispatcher.js';
-import type { PppBackendEvent, PppDismissal, PppMessageDrop, PppWorkerLoss } from './events.js';
+import type { PppBackendEvent, PppDismissal, PppMessageDrop } from './events.js';
+import { LEGALITY } from './legality.js';
+import { LostWorkers } from './lost-workers.js';
 import type { Output } from './output.js';
 import { type BrokerState, newBrokerState, type PppPoolStats, type Request, Worker } from './state.js';
-
-type Verdict =
-  /** It is legal: do it. */
-  | 'accept'
-  /** Count it, answer nothing. */
-  | 'drop'
-  /** The worker has forgotten its job: resend the job and register the worker anew. */
-  | 'restart';
-
-/** Rules 1, 6 and 9. Every message from a registered worker is also a sign of life (rule 10). */
-export const LEGALITY: Legality<'stranger' | 'idle' | 'busy', PppToQueue['kind'], Verdict> = {
-  stranger: {
-    ready: ['accept', 'idle'],
-    heartbeat: ['drop'],
-    reply: ['drop'],
-    malformed: ['drop'],
-  },
-  idle: {
-    ready: ['accept'],
-    heartbeat: ['accept'],
-    reply: ['drop'],
-    malformed: ['drop'],
-  },
-  busy: {
-    ready: ['restart', 'idle'],
-    heartbeat: ['accept'],
-    // Rule 9: a reply to another client leaves the worker busy.
-    reply: ['accept', 'idle', 'busy'],
-    malformed: ['drop'],
-  },
-};
-
-/** Transitions without a message from the worker. */
-export const MOVES = [
-  ['idle', 'request sent', 'busy'],
-  [['idle', 'busy'], 'lost', 'stranger'],
-] as const;
 
 /** Rule 20: the name of all work of a queue or pool in access rules. */
 export const WORK = 'ppp';
@@ -62,6 +27,7 @@ export class Backend<Asked extends Request> {
   readonly rights = new Rights();
   readonly #settings: PppBackendSettings;
   readonly #out: Output<unknown>;
+  readonly #lost: LostWorkers<Asked>;
   #phase: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
@@ -70,6 +36,7 @@ export class Backend<Asked extends Request> {
     this.#out = out;
     this.state = newBrokerState(settings);
     this.dispatcher = new Dispatcher(settings, this.state, out, requester);
+    this.#lost = new LostWorkers(this.state, out, this.dispatcher);
   }
 
   get phase(): 'serving' | 'draining' | 'drained' {
@@ -117,23 +84,19 @@ export class Backend<Asked extends Request> {
       case 'undeliverable':
         // Rule 12. The request never reached the worker, so this was no attempt.
         if (event.command.kind === 'request' && worker?.request !== undefined) worker.request.attempts--;
-        if (worker !== undefined) this.#lose(worker, event.reason);
+        if (worker !== undefined) this.#lost.lose(worker, event.reason);
         break;
       case 'peer-gone':
-        if (worker !== undefined) this.#lose(worker, 'gone');
+        if (worker !== undefined) this.#lost.lose(worker, 'gone');
         break;
     }
   }
 
-  /**
-   * Rule 20: also for registered workers; accepted requests stay accepted. All dismissed workers are forgotten before the first job is
-   * resent, or it could go to one of them.
-   */
+  /** Rule 20: also for registered workers; accepted requests stay accepted. */
   replaceRights(access: Access): void {
     this.rights.replace(access);
     const dismissed = [...this.state.workers.values()].filter(({ peer }) => !access.allows(peer, 'serve', WORK));
-    for (const worker of dismissed) this.#forget(worker, 'not-allowed');
-    this.dispatcher.recover(dismissed);
+    this.#lost.dismiss(dismissed, 'not-allowed');
   }
 
   /** The workers with this routing id, as text or in hex. */
@@ -146,14 +109,13 @@ export class Backend<Asked extends Request> {
     const chosen = this.named(worker);
     for (const each of chosen) each.isLeaving = true;
     const now = isGraceful ? chosen.filter(({ request }) => request === undefined) : chosen;
-    for (const each of now) this.#forget(each, 'dismissed');
-    this.dispatcher.recover(now);
+    this.#lost.dismiss(now);
   }
 
   /** Does what is due: expiry, job timeouts, heartbeats, the end of a drain. `lateMs` as in a timer event. */
   onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
-    this.#loseOverdue();
+    this.#lost.expire();
     this.#sendHeartbeats();
     if (this.#out.now >= this.#drainUntil) this.#finish();
   }
@@ -178,7 +140,7 @@ export class Backend<Asked extends Request> {
     else if (verdict === 'drop') this.#drop(peer, worker, worker === undefined ? 'unregistered' : 'reply-unexpected');
     else if (worker === undefined) this.#onReady(peer);
     else if (verdict === 'restart') {
-      this.#lose(worker, 'restarted');
+      this.#lost.lose(worker, 'restarted');
       this.#onReady(peer, worker);
     } else if (command.kind === 'reply') this.#onReply(worker, command);
     else this.#heard(worker, command.kind === 'heartbeat');
@@ -200,7 +162,7 @@ export class Backend<Asked extends Request> {
     if (asked !== undefined && address !== undefined && equalBytes(asked, address)) {
       this.#heard(worker, false);
       this.dispatcher.reply(worker, request, reply);
-      if (worker.isLeaving) this.#forget(worker, 'dismissed');
+      if (worker.isLeaving) this.#lost.forget(worker, 'dismissed');
     } else this.#drop(worker.peer, worker, 'reply-address');
   }
 
@@ -230,43 +192,11 @@ export class Backend<Asked extends Request> {
     this.#out.effects.push({ kind: 'note', code: 'spacing-hint', socket: 'backend', peer, silentMs, expiryMs });
   }
 
-  /** Rules 11 to 13: nothing more is sent to this worker. */
-  #lose(worker: Worker<Asked>, reason: PppWorkerLoss): void {
-    this.#forget(worker, reason);
-    this.dispatcher.recover([worker]);
-  }
-
-  /** Removes the worker from all tables; its job still has to be recovered. */
-  #forget(worker: Worker<Asked>, reason: PppWorkerLoss): void {
-    const { workers, idle, jobs } = this.state;
-    workers.remove(worker);
-    idle.remove(worker.idle);
-    jobs?.remove(worker.jobExpiry);
-    this.#out.counters.workersLost++;
-    this.#out.effects.push({ kind: 'worker-lost', peer: worker.peer, reason });
-  }
-
   /** Our process was too busy to listen, so silence meanwhile proves nothing about the workers (ADR 4). */
   #beLate(lateMs: number): void {
     this.state.workers.postponeExpiry(lateMs, this.#out.now);
     this.state.jobs?.postpone(lateMs, this.#out.now);
     this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
-  }
-
-  /** Rules 11 and 16. All overdue workers are forgotten before the first job is resent, or it could go to one of them. */
-  #loseOverdue(): void {
-    const { workers, jobs } = this.state;
-    const { now } = this.#out;
-    const lost: Worker<Asked>[] = [];
-    for (let worker = workers.takeExpired(now); worker !== undefined; worker = workers.takeExpired(now)) {
-      this.#forget(worker, 'expired');
-      lost.push(worker);
-    }
-    for (let worker = jobs?.takeDue(now); worker !== undefined; worker = jobs?.takeDue(now)) {
-      this.#forget(worker, 'job-timeout');
-      lost.push(worker);
-    }
-    this.dispatcher.recover(lost);
   }
 
   /** Rule 7: to all workers, busy or idle, whatever else they are sent. */
@@ -285,7 +215,7 @@ export class Backend<Asked extends Request> {
     this.#drainUntil = Infinity;
     this.dispatcher.giveUpWaiting('drained');
     for (const worker of this.state.workers.values()) {
-      this.#forget(worker, 'drained');
+      this.#lost.forget(worker, 'drained');
       const { request } = worker;
       worker.request = undefined;
       if (request !== undefined) this.dispatcher.giveUp(request, 'drained');
