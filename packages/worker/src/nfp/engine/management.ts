@@ -7,7 +7,7 @@ import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
 import { addressOf } from './jobs/answers.js';
 import type { Answers } from './jobs/answers.js';
 import { joinJson } from './jobs/bodies.js';
-import type { BrokerConversation } from './connection.js';
+import type { BrokerConversation } from './broker-connection.js';
 import type { NfpIncomingCall, NfpWorkerSessionOptions, NfpOutput } from './events.js';
 import { jobKeys } from './records.js';
 import type { ResultReads } from './records.js';

@@ -70,7 +70,7 @@ export interface Write {
 
 /**
  * Changes of jobs on their way to the store, many per commit. One commit is pending while the next one is collected, so changes of one job take
- * effect in order. settlement.ts handles what follows when they are durable.
+ * effect in order. commits.ts handles what follows when they are durable.
  */
 export class JobWrites {
   readonly #out: NfpOutput;

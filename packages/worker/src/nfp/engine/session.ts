@@ -5,7 +5,7 @@ import { checksOf } from '../../shared/invariants.js';
 import { SessionOutput } from '../../shared/output.js';
 import { Answers, Inputs } from './jobs/answers.js';
 import { CallHandler } from './jobs/call-handler.js';
-import { BrokerConversation } from './connection.js';
+import { BrokerConversation } from './broker-connection.js';
 import type {
   NfpFromWorker,
   NfpJobEffect,
@@ -21,7 +21,8 @@ import { Lifecycle } from './jobs/lifecycle.js';
 import { Management, Restart } from './management.js';
 import { BrokerQuestions } from './jobs/questions.js';
 import { JobWrites, ResultReads } from './records.js';
-import { Retention, Settlement } from './jobs/settlement.js';
+import { Commits } from './jobs/commits.js';
+import { Retention } from './jobs/retention.js';
 import { NfpJobs, Slots } from './state.js';
 
 const check = checksOf('NfpWorkerSession');
@@ -44,7 +45,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   readonly #retention: Retention;
   readonly #restart: Restart;
   readonly #lifecycle: Lifecycle;
-  readonly #settlement: Settlement;
+  readonly #commits: Commits;
   readonly #calls: CallHandler;
   #phase: 'new' | 'on' | 'ended' = 'new';
   #drainAt = Infinity;
@@ -65,7 +66,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     const management = new Management({ ...parts, onShutdown: this.#drain.bind(this) });
     const digest = world.digest.bind(world);
     const calls = (this.#calls = new CallHandler({ ...parts, lifecycle, management, digest }));
-    this.#settlement = new Settlement({ ...parts, lifecycle, onSettled: calls.unpark.bind(calls) });
+    this.#commits = new Commits({ ...parts, lifecycle, onSettled: calls.unpark.bind(calls) });
     this.#questions = new BrokerQuestions(options, connection, out);
     this.#options = options;
   }
@@ -134,10 +135,10 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
         if (this.#connection.isCurrent(event.socket)) this.#connection.lose(event.reason);
         break;
       case 'committed':
-        this.#settlement.committed(event.commit);
+        this.#commits.committed(event.commit);
         break;
       case 'commit-failed':
-        this.#settlement.failed(event.commit, event.message);
+        this.#commits.failed(event.commit, event.message);
         break;
       case 'loaded':
       case 'load-failed':
@@ -252,7 +253,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#restart.cancel();
     this.#drainAt = this.#out.now + this.#options.drainMs;
     this.#lifecycle.leave('draining');
-    this.#settlement.abandon();
+    this.#commits.abandon();
   }
 
   #leaveAtOnce(reason: 'closed' | 'drain-timeout'): void {
@@ -264,7 +265,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#restart.cancel();
     this.#drainAt = Infinity;
     this.#lifecycle.leave(reason);
-    this.#settlement.abandon();
+    this.#commits.abandon();
     this.#lifecycle.abort(reason);
     this.#questions.close();
     this.#connection.stop(reason);

@@ -8,7 +8,7 @@ import type { NfpAnswer, NfpBody } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import { eventBody, statusBody } from './bodies.js';
 import type { NfpEventText, NfpSpeaker } from './bodies.js';
-import type { BrokerConversation } from '../connection.js';
+import type { BrokerConversation } from '../broker-connection.js';
 import type {
   NfpIncomingCall,
   NfpInputOutcome,

@@ -9,7 +9,7 @@ import type { Lifecycle, LifecycleParts } from './lifecycle.js';
 import type { Management } from '../management.js';
 import { jobKeys } from '../records.js';
 import type { ResultReads } from '../records.js';
-import type { Retention } from './settlement.js';
+import type { Retention } from './retention.js';
 import type { NfpJob } from '../state.js';
 
 /** Limits of calls waiting for a change of their job to be durable, and of the bytes of all waiting calls besides the first. */

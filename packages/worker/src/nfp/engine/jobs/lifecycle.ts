@@ -34,7 +34,7 @@ export interface LifecycleParts {
   readonly wallMs: () => number;
 }
 
-/** Moves jobs from state to state through the store; settlement.ts handles what follows when a change is durable. */
+/** Moves jobs from state to state through the store; commits.ts handles what follows when a change is durable. */
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   #leaving: 'no' | 'draining' | NfpWorkerLeaveReason = 'no';

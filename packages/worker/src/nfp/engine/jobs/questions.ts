@@ -5,7 +5,7 @@
 import { decodeNfpDispatch, decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientAnswer } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
-import type { BrokerConversation } from '../connection.js';
+import type { BrokerConversation } from '../broker-connection.js';
 import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, NfpOutput } from '../events.js';
 
 /** Limit of questions without an answer; more are rejected. */
