@@ -1,10 +1,10 @@
 /** Long bodies over CURVE, on real sockets: sealed in slices, while others are served. */
 import { setImmediate } from 'node:timers/promises';
+import { ROUTER_PEER } from '@proj/transport';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConnectionWriter } from './connection-writer.js';
 import { ZmtpTransport } from './index.js';
 import { nodePrimitives } from './primitives.js';
-import { READ_MAX_BYTES } from './engine/framing/reader.js';
 import type { SlicedBox } from './engine/mechanisms/primitives.js';
 import { newKeys } from './test/keys.js';
 import { TestPeer } from './test/test-peer.js';
@@ -14,7 +14,9 @@ beforeAll(loadCurve);
 
 const SERVER = newKeys();
 const SLICE_BYTES = 2 ** 18;
+const SEALED_READ_BYTES = 2 ** 16;
 const LONG = Buffer.alloc(2 ** 24, 'abcdefghijk');
+const SOME = LONG.subarray(0, 2 ** 22);
 
 let opened: { close(options: { lingerMs: number }): Promise<void> }[] = [];
 let stopped: () => void = () => undefined;
@@ -25,11 +27,14 @@ afterEach(async () => {
   opened = [];
 });
 
-/** What is sealed and opened in slices: bytes per turn of the event loop, by box. */
+/** What is sealed and opened in slices: bytes per turn of the event loop, over all boxes, and the longest piece that was opened. */
 class Work {
   readonly sealed: number[] = [];
   readonly opened: number[] = [];
+  longest = 0;
   #turn = 0;
+  #sealedIn = -1;
+  #openedIn = -1;
 
   constructor() {
     const slices = nodePrimitives.slices.bind(nodePrimitives);
@@ -46,19 +51,21 @@ class Work {
     return {
       tag: () => box.tag(),
       next: (slice) => {
-        this.opened.push(slice.length);
+        this.longest = Math.max(this.longest, slice.length);
+        if (this.#openedIn !== this.#turn) this.opened.push(0);
+        this.#openedIn = this.#turn;
+        this.opened[this.opened.length - 1]! += slice.length;
         box.next(slice);
       },
     };
   }
 
   #sealing(box: SlicedBox): SlicedBox {
-    let last = -1;
     return {
       tag: () => box.tag(),
       next: (slice) => {
-        if (last !== this.#turn) this.sealed.push(0);
-        last = this.#turn;
+        if (this.#sealedIn !== this.#turn) this.sealed.push(0);
+        this.#sealedIn = this.#turn;
         this.sealed[this.sealed.length - 1]! += slice.length;
         box.next(slice);
       },
@@ -81,7 +88,8 @@ async function met(...names: readonly string[]): Promise<{ router: TestPeer; pee
   const router = new TestPeer(port);
   const peers = names.map((name) => {
     const curve = { role: 'client', keys: newKeys(), serverKey: SERVER.publicKey } as const;
-    const dealer = transport.dealer({ ...quiet, routingId: Buffer.from(name), curve });
+    // A transport of its own, as in a process of its own.
+    const dealer = new ZmtpTransport().dealer({ ...quiet, routingId: Buffer.from(name), curve });
     opened.push(dealer);
     dealer.connect(endpoint);
     const station = new TestPeer(dealer);
@@ -113,8 +121,29 @@ describe('a long body over CURVE', () => {
     expect(Buffer.compare(long.messages[0]!.frames[0]!, LONG)).toBe(0);
     expect(work.sealed.length).toBeGreaterThanOrEqual(LONG.length / SLICE_BYTES);
     expect(Math.max(...work.sealed)).toBeLessThanOrEqual(SLICE_BYTES);
-    expect(Math.max(...work.opened)).toBeLessThan(READ_MAX_BYTES + 64);
+    expect(work.longest).toBeLessThan(SEALED_READ_BYTES + 64);
     expect(quick.messages.length).toBeGreaterThan(5);
+  });
+
+  it('shares the slices of a turn with all other connections', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `peer-${index}`);
+    const { router, peers } = await met(...names);
+    const work = new Work();
+    for (const name of names) router.port.send(peer(name), [SOME]);
+    await Promise.all(peers.map((one) => one.received(1)));
+    expect(work.sealed.length).toBeGreaterThanOrEqual((names.length * SOME.length) / SLICE_BYTES);
+    expect(Math.max(...work.sealed)).toBeLessThanOrEqual(SLICE_BYTES + 1024);
+  });
+
+  it('is opened a part per turn, however many arrive at the same time', async () => {
+    const { router, peers } = await met(...Array.from({ length: 8 }, (_, index) => `peer-${index}`));
+    const work = new Work();
+    for (const { port } of peers) port.send(ROUTER_PEER, [SOME]);
+    await router.received(2 * peers.length);
+    const bytes = peers.length * SOME.length;
+    expect(work.opened.reduce((sum, one) => sum + one)).toBeGreaterThan(bytes);
+    // Beyond the share, each connection reads at most once.
+    expect(Math.max(...work.opened)).toBeLessThan(SLICE_BYTES + peers.length * SEALED_READ_BYTES);
   });
 
   it('keeps its place in order, and counts twice until it is written', async () => {
@@ -158,9 +187,10 @@ describe('a long body over CURVE', () => {
 
 it('an encrypted write counts from its own start, not from the last clear-text write', () => {
   type Parts = ConstructorParameters<typeof ConnectionWriter>;
-  const sealing = { step: () => true, parts: [new Uint8Array(1)] };
+  const sealing = { step: () => true, sealed: 0, parts: [new Uint8Array(1)] };
   const engine = { sealed: true, takeOutput: () => [], seal: () => sealing, sent: () => undefined };
-  const [turns, watch, wire] = [{ number: 1 }, { now: () => 5000 }, { send: () => undefined }];
+  const turns = { sealLater: (one: ConnectionWriter) => one.onSeal({ left: 1 }) };
+  const [watch, wire] = [{ now: () => 5000 }, { send: () => undefined }];
   const owner = { mayWrite: true, pipe: { take: () => [[new Uint8Array(1)]] } };
   const writer = new ConnectionWriter(...([turns, watch, wire, engine, owner] as unknown as Parts));
   writer.flush(5000);

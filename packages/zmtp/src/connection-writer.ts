@@ -5,7 +5,7 @@
 import type { ConnectionEngine } from './engine/engine.js';
 import type { Sealing } from './engine/mechanisms/sealing.js';
 import type { Pipe } from './pipe.js';
-import type { Reading, Turns, Writing } from './turn.js';
+import type { CipherBytes, Encrypting, Turns, Writing } from './turn.js';
 import type { Watch } from './watch.js';
 import type { Wire } from './wire.js';
 
@@ -13,8 +13,8 @@ import type { Wire } from './wire.js';
 const BATCH_BYTES = 2 ** 20;
 /** The same for encrypted traffic, where this many bytes take some milliseconds. */
 const SEALED_BATCH_BYTES = 2 ** 18;
-/** Bytes encrypted per turn: well below 5 ms even without WebAssembly on a machine half as fast as usual. */
-const SLICE_BYTES = 2 ** 18;
+/** Bytes encrypted before others have their turn. */
+const SLICE_BYTES = 2 ** 16;
 
 /** The connection that a writer works for. */
 export interface WriterOwner {
@@ -26,7 +26,7 @@ export interface WriterOwner {
 }
 
 /** Has at most one write under way. */
-export class ConnectionWriter implements Writing, Reading {
+export class ConnectionWriter implements Writing, Encrypting {
   readonly #turns: Turns;
   readonly #watch: Watch;
   readonly #wire: Wire;
@@ -37,10 +37,9 @@ export class ConnectionWriter implements Writing, Reading {
   /** Woken during the current write. */
   #again = false;
   #wroteAt = 0;
-  /** The batch being encrypted, the output that goes before it, and the turn of its latest slice. */
+  /** The batch being encrypted, and the output that goes before it. */
   #sealing: Sealing | undefined;
   #before: readonly Uint8Array[] = [];
-  #sealedIn = -1;
 
   constructor(turns: Turns, watch: Watch, wire: Wire, engine: ConnectionEngine, owner: WriterOwner) {
     this.#turns = turns;
@@ -93,11 +92,22 @@ export class ConnectionWriter implements Writing, Reading {
     this.#sealing = undefined;
   }
 
-  /** Encrypts the next slice. */
-  onRead(): void {
-    if (this.#sealing === undefined) return;
-    if (this.#sealedIn === this.#turns.number) this.#turns.readLater(this, false);
-    else this.#sealSlice(this.#sealing);
+  onSeal(left: CipherBytes): void {
+    const sealing = this.#sealing;
+    if (sealing === undefined) return;
+    const { sealed } = sealing;
+    const isDone = sealing.step(Math.min(SLICE_BYTES, left.left));
+    left.left -= sealing.sealed - sealed;
+    if (!isDone) {
+      if (sealed === 0) this.#owner.pipe?.charge();
+      this.#turns.sealLater(this, false);
+      return;
+    }
+    this.#sealing = undefined;
+    const parts = [...this.#before, ...sealing.parts];
+    if (!this.#owner.mayWrite) return;
+    if (parts.length > 0) this.#write(parts, this.#watch.now());
+    else this.#onWritten();
   }
 
   /** Nothing else is written meanwhile: the nonces fix the order. */
@@ -108,22 +118,7 @@ export class ConnectionWriter implements Writing, Reading {
     this.#writing = true;
     this.#wroteAt = this.#watch.now();
     this.#sealing = sealing;
-    if (!this.#sealSlice(sealing)) this.#owner.pipe?.charge();
-  }
-
-  /** True when everything is encrypted and handed to the socket. */
-  #sealSlice(sealing: Sealing): boolean {
-    this.#sealedIn = this.#turns.number;
-    if (!sealing.step(SLICE_BYTES)) {
-      this.#turns.readLater(this, false);
-      return false;
-    }
-    this.#sealing = undefined;
-    const parts = [...this.#before, ...sealing.parts];
-    if (!this.#owner.mayWrite) return true;
-    if (parts.length > 0) this.#write(parts, this.#watch.now());
-    else this.#onWritten();
-    return true;
+    this.#turns.sealLater(this, true);
   }
 
   #write(parts: readonly Uint8Array[], now: number): void {

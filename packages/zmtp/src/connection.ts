@@ -20,6 +20,8 @@ import type { ByteSink, Wire } from './wire.js';
 /** Frames and bytes that cost as much work as one message. */
 const FRAMES_PER_WORK = 16;
 const BYTES_PER_WORK = 4096;
+/** The same, to be decrypted. */
+const SEALED_BYTES_PER_WORK = 1024;
 
 /** A connection from its first byte to its end. */
 export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteSink, Watched, Reading {
@@ -280,7 +282,9 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   get room(): Uint8Array | undefined {
-    return this.#failure === undefined ? this.#engine.room : undefined;
+    if (this.#failure !== undefined) return undefined;
+    const { room, sealed } = this.#engine;
+    return sealed ? room?.subarray(0, this.#host.turns.openBytes) : room;
   }
 
   onBytes(chunk: Uint8Array): void {
@@ -289,13 +293,16 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
       this.#isFirst = false;
       if (this.#surrender(chunk)) return;
     }
-    const now = this.#host.watch.now();
-    if (this.#host.turns.isOver(now)) this.#share.rest();
-    this.#host.memory?.moved(chunk.length);
+    const { turns, watch, memory } = this.#host;
+    const now = watch.now();
+    const { sealed } = this.#engine;
+    const isOver = turns.isOver(now);
+    if ((sealed && turns.open(chunk.length)) || isOver) this.#share.rest();
+    memory?.moved(chunk.length);
     this.#share.begin(now);
     this.#engine.receive(chunk, now);
     this.#account(now);
-    this.#share.spend(Math.floor(chunk.length / BYTES_PER_WORK));
+    this.#share.spend(Math.floor(chunk.length / (sealed ? SEALED_BYTES_PER_WORK : BYTES_PER_WORK)));
     // The rest of a long message waits too.
     if (this.#share.isResting && !this.#ended) this.#wire.pause();
     this.#renewDeadline();

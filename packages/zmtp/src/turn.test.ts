@@ -4,7 +4,8 @@ import { Poller } from './fast/poller.js';
 import { isOn } from './fast/switch.js';
 import { ZmtpTransport } from './transport.js';
 import { TurnShare } from './turn-share.js';
-import { ReadGroup, Turns } from './turn.js';
+import { CIPHER_BYTES, ReadGroup, Turns } from './turn.js';
+import type { CipherBytes } from './turn.js';
 import type { Watch } from './watch.js';
 
 /** Records its calls. */
@@ -82,6 +83,28 @@ describe('turns', () => {
     for (let count = 0; count < 10; count++) turns.readLater(reader, false);
     while (turns.isContended) await setImmediate();
     expect(numbers.map((number) => number - numbers[0]!)).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
+  });
+
+  it('encrypt a bounded number of bytes each, first slices before the rest, but a later one every fourth time', async () => {
+    const turns = new Turns(() => 0, new Noted());
+    const order: string[] = [];
+    const perTurn = new Map<number, number>();
+    const sealer = (name: string, slices: number, isFirst: boolean) => {
+      const one = {
+        onSeal: (left: CipherBytes) => {
+          order.push(name);
+          left.left -= CIPHER_BYTES / 4;
+          perTurn.set(turns.number, (perTurn.get(turns.number) ?? 0) + 1);
+          if (--slices > 0) turns.sealLater(one, false);
+        },
+      };
+      turns.sealLater(one, isFirst);
+    };
+    sealer('long', 6, false);
+    for (const name of ['s1', 's2', 's3', 's4']) sealer(name, 1, true);
+    while (order.length < 10) await setImmediate();
+    expect(order.join(' ')).toBe('s1 s2 s3 long s4 long long long long long');
+    expect([...perTurn.values()]).toEqual([4, 4, 2]);
   });
 
   it('are counted, and end for resumed readers as for new messages', async () => {

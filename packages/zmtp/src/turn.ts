@@ -26,6 +26,17 @@ export interface Flushing {
   onFlush(): void;
 }
 
+/** Something that encrypts in slices. */
+export interface Encrypting {
+  /** Encrypts a slice, within what is left of the turn. To go on later, it asks again. */
+  onSeal(left: CipherBytes): void;
+}
+
+/** Bytes that may still be encrypted, or decrypted, in a turn. May fall below zero. */
+export interface CipherBytes {
+  left: number;
+}
+
 /** A reader that did less than its share within this time goes before busy ones. Milliseconds. */
 export const SPARSE_MS = 100;
 
@@ -35,12 +46,40 @@ export const EVENT_LOOP: Loop = {
   next: (callback) => void setImmediate(callback),
 };
 
-/** At least one in this many resumed readers is a busy one. */
+/** At least one in this many is a busy one. */
 const BUSY_SHARE = 4;
 /** How long a turn delivers messages before timers and other sockets are served. Milliseconds. */
 const MS_PER_TURN = 2;
+/**
+ * Bytes encrypted per turn over all connections, and as many decrypted: in all below 5 ms, even without WebAssembly
+ * (docs/adr/0025-boxes-in-webassembly.md).
+ */
+export const CIPHER_BYTES = 2 ** 18;
+/** Bytes decrypted per read, and per read once enough was decrypted in the turn. */
+const OPEN_BYTES = 2 ** 16;
+const OPEN_LAST_BYTES = 2 ** 13;
 /** Maximum readers per turn: each may do a long read before the clock is read again. */
 const READS_PER_TURN = 4;
+
+/** First in, first out in two classes: the occasional before the busy, but at least one in four is a busy one. */
+class Occasional<Item> {
+  readonly #busy = new Fifo<Item>();
+  readonly #sparse = new Fifo<Item>();
+  #served = 0;
+
+  get length(): number {
+    return this.#busy.length + this.#sparse.length;
+  }
+
+  push(item: Item, isSparse: boolean): void {
+    (isSparse ? this.#sparse : this.#busy).push(item);
+  }
+
+  shift(): Item | undefined {
+    const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
+    return first.shift() ?? second.shift();
+  }
+}
 
 /**
  * Runs all writers at the end of a turn: one write per peer, instead of many. Then resumes readers that had too many messages for one turn. The
@@ -51,10 +90,11 @@ export class Turns implements ReadQueue {
   readonly #poller: Poller | undefined;
   #writers: Writing[] = [];
   #flushers: Flushing[] = [];
-  /** Busy readers, and occasional readers, which go first. */
-  readonly #busy = new Fifo<Reading>();
-  readonly #sparse = new Fifo<Reading>();
-  #served = 0;
+  readonly #readers = new Occasional<Reading>();
+  /** Long messages are busy after their first slice. */
+  readonly #sealers = new Occasional<Encrypting>();
+  readonly #sealing: CipherBytes = { left: CIPHER_BYTES };
+  #opened = 0;
   #number = 0;
   #armed = false;
   #endsAt = Infinity;
@@ -98,11 +138,29 @@ export class Turns implements ReadQueue {
 
   /** True while readers wait. */
   get isContended(): boolean {
-    return this.#busy.length + this.#sparse.length > 0;
+    return this.#readers.length > 0;
+  }
+
+  /** Calls `onSeal` after the writers of a turn in which something may be encrypted, this one if possible. `isFirst`: its first slice. */
+  sealLater(encrypting: Encrypting, isFirst: boolean): void {
+    this.#sealers.push(encrypting, isFirst);
+    this.#arm();
+  }
+
+  /** A read decrypts this many bytes; true when that is enough for this turn. */
+  open(bytes: number): boolean {
+    this.#opened += bytes;
+    this.#arm();
+    return this.#opened >= CIPHER_BYTES;
+  }
+
+  /** The most that the next read may decrypt, so that many connections are little each. */
+  get openBytes(): number {
+    return this.#opened < CIPHER_BYTES ? OPEN_BYTES : OPEN_LAST_BYTES;
   }
 
   readLater(reader: Reading, isSparse: boolean): void {
-    (isSparse ? this.#sparse : this.#busy).push(reader);
+    this.#readers.push(reader, isSparse);
     this.#arm();
   }
 
@@ -129,6 +187,7 @@ export class Turns implements ReadQueue {
     this.#writers = [];
     const now = this.#now();
     for (const writer of writers) writer.onWrite(now);
+    this.#seal();
     const flushers = this.#flushers;
     this.#flushers = [];
     for (const flusher of flushers) flusher.onFlush();
@@ -138,22 +197,28 @@ export class Turns implements ReadQueue {
     this.#read();
   };
 
+  #seal(): void {
+    this.#opened = 0;
+    this.#sealing.left = CIPHER_BYTES;
+    while (this.#sealers.length > 0) {
+      if (this.#sealing.left <= 0) {
+        this.#arm();
+        return;
+      }
+      this.#sealers.shift()?.onSeal(this.#sealing);
+    }
+  }
+
   #read(): void {
-    const waiting = this.#busy.length + this.#sparse.length;
+    const waiting = this.#readers.length;
     for (let read = 0; read < waiting; read++) {
       const now = this.#now();
       if (read === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
       }
-      this.#next()?.onRead(now);
+      this.#readers.shift()?.onRead(now);
     }
-  }
-
-  /** Busy readers are served too, however many others wait. */
-  #next(): Reading | undefined {
-    const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
-    return first.shift() ?? second.shift();
   }
 }
 

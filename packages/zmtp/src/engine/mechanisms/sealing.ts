@@ -13,6 +13,8 @@ const FRAME_BYTES = 256;
 export class Sealing {
   /** The bytes in order, in as few parts as possible, once all are sealed. */
   readonly parts: Uint8Array[] = [];
+  /** The cost so far, in bytes. */
+  sealed = 0;
   readonly #messages: readonly (readonly Uint8Array[])[];
   readonly #cipher: Cipher;
   readonly #allocate: Allocate;
@@ -29,11 +31,12 @@ export class Sealing {
     this.#allocate = allocate;
   }
 
-  /** Seals about `bytes`, at least something; true when all is sealed. Seal nothing else for the connection until then. */
+  /** Seals about `bytes`; true when all is sealed. Seal nothing else for the connection until then. */
   step(bytes: number): boolean {
-    for (let left = bytes; this.#message < this.#messages.length;) {
-      if (left <= 0) return false;
-      left -= this.#long === undefined ? this.#begin() : this.#goOn(this.#long, left);
+    const end = this.sealed + bytes;
+    while (this.#message < this.#messages.length) {
+      if (this.sealed >= end) return false;
+      this.sealed += this.#long === undefined ? this.#begin() : this.#goOn(this.#long, end - this.sealed);
     }
     this.#join();
     return true;
