@@ -5,7 +5,7 @@ export type Allocate = (bytes: number) => Uint8Array;
 
 /** Reusable memory. */
 export interface Reuse {
-  /** Memory for a received body of `whole` bytes: all of it if that costs nothing, otherwise `bytes`. */
+  /** Memory for a received body of `whole` bytes: all of it if spare memory is so large, otherwise `bytes`, which are new. */
   lend(bytes: number, whole: number): Uint8Array;
   /** The memory for a frame that is about to wait for a slow peer. Absent: it stays where it is. */
   readonly settle?: (frame: Uint8Array) => Uint8Array;

@@ -126,6 +126,37 @@ describe('memory', () => {
     expect(sizes).toEqual([2 ** 20, 5 * 2 ** 20, 20_000_000]);
   });
 
+  it('counts as far as the frame has come', () => {
+    const { reader } = counting();
+    const bytes = encoded([pattern(9)], [pattern(500), Buffer.alloc(20_000_000)]);
+    const before = encoded([pattern(9)], [pattern(500), Buffer.alloc(0)]).length - 2 + 9;
+    reader.push(bytes.subarray(0, 1_000));
+    expect([reader.next(), reader.takeFrames().length, reader.next()]).toEqual(['message', 1, undefined]);
+    // Its first MiB is taken at once.
+    expect(reader.unfinishedBytes).toBe(500 + 2 ** 20);
+    for (let came = 1_000; came < 15_000_000; came += 65_536) {
+      reader.push(bytes.subarray(came, came + 65_536));
+      reader.next();
+      expect(reader.unfinishedBytes).toBe(500 + Math.max(2 ** 20, came + 65_536 - before));
+    }
+  });
+
+  it('that is spare counts at once, and is not taken later', () => {
+    const asked: number[] = [];
+    const lend = (bytes: number, whole: number): Uint8Array => {
+      asked.push(whole);
+      return new Uint8Array(whole === 4_000_000 ? whole : bytes);
+    };
+    const reader = new FrameReader(LIMITS, allocate, { lend, reclaim: () => undefined, discard: () => undefined });
+    reader.commandsOnly = false;
+    reader.push(encoded([Buffer.alloc(4_000_000)]).subarray(0, 100));
+    expect([reader.next(), reader.unfinishedBytes]).toEqual([undefined, 4_000_000]);
+    reader.discard();
+    reader.push(encoded([Buffer.alloc(5_000_000)]).subarray(0, 2_000_000));
+    expect([reader.next(), reader.unfinishedBytes]).toEqual([undefined, 2_000_000 - 9]);
+    expect(asked).toEqual([4_000_000, 5_000_000, Infinity]);
+  });
+
   it.each([
     ['the largest body', 0],
     ['the largest body, sealed', 33],

@@ -74,6 +74,8 @@ export class FrameReader {
   #skips = false;
   #body: Uint8Array | undefined;
   #bodyBytes = 0;
+  /** Memory taken for its beginning: little, or spare memory for all of it. */
+  #firstBytes = 0;
   /** State of a long sealed frame. */
   #opening: OpeningFrame | undefined;
   /** The message whose frames are being read. */
@@ -104,13 +106,14 @@ export class FrameReader {
     return body.subarray(this.#bodyBytes, this.#bodyBytes + READ_MAX_BYTES);
   }
 
-  /** Memory of the unfinished message: what has arrived, and what was allocated for the rest. */
+  /** Memory of the unfinished message. New memory for what has not arrived takes no room yet, unless it is little. */
   get unfinishedBytes(): number {
     const body = this.#body;
     // An announced frame counts before it has arrived, unless it is sealed.
     const announced =
       body !== undefined && this.cipher === undefined && (this.#flags & COMMAND) === 0 ? this.#length : 0;
-    return (this.#rejected ? 0 : this.#messageBytes - announced) + (body?.length ?? 0);
+    const bytes = body === undefined ? 0 : Math.max(this.#bodyBytes, this.#firstBytes);
+    return (this.#rejected ? 0 : this.#messageBytes - announced) + bytes;
   }
 
   /** Memory of the chunk, if some of it is unread. */
@@ -292,7 +295,8 @@ export class FrameReader {
     const left = this.#chunk.length - this.#at;
     if (this.#body === undefined) {
       if (left >= this.#length && !this.#isLongSealed) return this.#view(this.#length);
-      this.#body = this.#lend(Math.min(this.#length, FIRST_BYTES));
+      this.#body = this.#lend(Math.min(this.#length, FIRST_BYTES), this.#length);
+      this.#firstBytes = this.#body.length;
       this.#bodyBytes = 0;
     }
     const body = this.#collect(Math.min(left, this.#length - this.#bodyBytes));
@@ -322,7 +326,8 @@ export class FrameReader {
     const filled = this.#bodyBytes + bytes;
     if (filled > body.length) {
       const grown = body.length < SECOND_BYTES ? SECOND_BYTES : GROWTH * body.length;
-      const larger = this.#lend(Math.min(this.#length, Math.max(filled, grown)));
+      // Not spare memory, which would take its room at once.
+      const larger = this.#lend(Math.min(this.#length, Math.max(filled, grown)), Infinity);
       larger.set(body.subarray(0, this.#bodyBytes));
       this.#body = body = larger;
     }
@@ -336,8 +341,8 @@ export class FrameReader {
     return body;
   }
 
-  #lend(bytes: number): Uint8Array {
-    return this.#reuse?.lend(bytes, this.#length) ?? this.#allocate(bytes);
+  #lend(bytes: number, whole: number): Uint8Array {
+    return this.#reuse?.lend(bytes, whole) ?? this.#allocate(bytes);
   }
 
   #view(length: number): Uint8Array {
