@@ -128,6 +128,8 @@ export interface EmqpAdminCommand extends EmqpMessage {
 export interface EmqpAdminReply extends EmqpMessage {
   readonly kind: 'admin-reply';
   readonly json: string;
+  /** To send: the bytes of `json`, if they are at hand. Do not modify. */
+  readonly encoded?: Uint8Array;
 }
 
 /** Everything that can be put on the wire. */

@@ -33,6 +33,11 @@ describe('encodeEmqp', () => {
     expect(toHex(encodeEmqp({ kind: 'published', topic: headers, body }))).toEqual(toHex([headers, body]));
   });
 
+  test('passes on the encoded answer to an admin', () => {
+    const encoded = new Uint8Array(2);
+    expect(encodeEmqp({ kind: 'admin-reply', id: 'm', json: '{}', encoded }).at(-1)).toBe(encoded);
+  });
+
   test('passes on body frames unchanged and shares constant frames', () => {
     const [one, other] = [encodeEmqp(request), encodeEmqp(request)];
     expect(one).not.toBe(other);

@@ -81,7 +81,7 @@ export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
     case 'hello':
       return opened(ADMIN_WORD[command.kind], command.id);
     case 'admin-reply':
-      return opened('REPLY', command.id, writeUtf8(command.json));
+      return opened('REPLY', command.id, command.encoded ?? writeUtf8(command.json));
   }
 }
 

@@ -25,11 +25,18 @@ export function lendMapped(bytes: number, whole: number): Uint8Array {
   return bytes < LONG_BYTES ? allocate(bytes) : lent(takeMapped(whole, bytes));
 }
 
-/** Copies a long frame that will wait into a mapping of its own. Returns any other frame as it is. */
+/** The copies that {@link mapped} made, by frame. */
+const copies = new WeakMap<Uint8Array, Uint8Array>();
+
+/** Copies a long frame that will wait into a mapping of its own, once for all who wait for it. Returns any other frame as it is. */
 export function mapped(frame: Uint8Array): Uint8Array {
   if (frame.length < LONG_BYTES || isMapped(frame.buffer)) return frame;
-  const copy = takeMapped(frame.length, frame.length);
-  copy.set(frame);
+  let copy = copies.get(frame);
+  if (copy === undefined) {
+    copy = takeMapped(frame.length, frame.length);
+    copy.set(frame);
+    copies.set(frame, copy);
+  }
   return copy;
 }
 

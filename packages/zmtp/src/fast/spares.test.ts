@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { discard, giveBack, lend, lendMapped } from './bodies.js';
+import { discard, giveBack, lend, lendMapped, mapped } from './bodies.js';
 import { allocate } from './blocks.js';
 import { reclaim, SPARE_MEMORY } from './spares.js';
 
@@ -29,6 +29,14 @@ describe('memory', () => {
     const next = allocate(40_000);
     expect([next.buffer === piece.buffer, next.byteOffset, next.length]).toEqual([true, 0, 40_000]);
     expect(allocate(40_000).buffer).not.toBe(piece.buffer);
+  });
+
+  it('is mapped once for a long frame that waits for several peers', () => {
+    const [frame, same] = [allocate(50_000).fill(7), allocate(50_000).fill(7)];
+    const copy = mapped(frame);
+    expect([isResizable(copy), Buffer.compare(copy, frame)]).toEqual([true, 0]);
+    expect([mapped(frame), mapped(copy)].every((other) => other === copy)).toBe(true);
+    expect(mapped(same)).not.toBe(copy);
   });
 
   it('is freed at once when a lent body is discarded; other memory stays', () => {

@@ -1,8 +1,10 @@
 /**
  * Rules 23 to 26 and 28 to 30: versions, spellings, arbitrary bytes, who may stop the broker, and what an admin sees.
  */
+import { latin1 } from '@proj/frames';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
+import { peerNamed } from '../../../test/keyed.js';
 
 let broker: BrokerUnderTest;
 beforeEach(() => {
@@ -160,6 +162,19 @@ describe('administration', () => {
     expect(shown()['not_shown']).toEqual({ connected_workers: 2, connected_queues: 501 });
   });
 
+  it('rule 30: whoever asks for a cached answer gets the same bytes', () => {
+    for (let index = 0; index < 500; index++) broker.inform(`w${index}`, 'q:1');
+    const ask = (name: string) => {
+      const command = { kind: 'show-workers', id: 'x' } as const;
+      const [effect] = broker.engine.step({ kind: 'admin', peer: peerNamed(name), command }, broker.now);
+      if (effect?.kind !== 'send' || effect.command.kind !== 'admin-reply') throw new Error('no answer');
+      return effect.command;
+    };
+    const [first, second] = [ask('a1'), ask('a2')];
+    expect(latin1(first.encoded ?? new Uint8Array())).toBe(first.json);
+    expect(second.encoded).toBe(first.encoded);
+  });
+
   it('rule 30: ROUTER_SHOW_SCHEDULERS reports the last sign of life', () => {
     broker.now = 500;
     broker.scheduler('s1');
@@ -172,8 +187,11 @@ describe('administration', () => {
     broker.scheduler('\0ABC');
     broker.scheduler('\xff');
     broker.scheduler('\xc3\xa9');
+    broker.scheduler('\xef\xbf\xbd');
+    broker.scheduler('\xc2\x85');
     expect(broker.admin('a1', 'ROUTER_SHOW_SCHEDULERS')).toEqual([
-      '-> a1 {"connected_schedulers": {"hex:00414243": {"hb": 0}, "hex:ff": {"hb": 0}, "\\u00e9": {"hb": 0}}}',
+      '-> a1 {"connected_schedulers": {"hex:00414243": {"hb": 0}, "hex:ff": {"hb": 0}, "\\u00e9": {"hb": 0}, ' +
+        '"\\ufffd": {"hb": 0}, "hex:c285": {"hb": 0}}}',
     ]);
   });
 });

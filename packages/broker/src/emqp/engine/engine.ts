@@ -307,8 +307,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
     const [verdict] = ADMIN[phase][command.kind];
     if (verdict === 'answer') {
-      const json = this.#admin.answer(command.kind as AdminQuestion, this.#out.now);
-      this.#out.send(from, { kind: 'admin-reply', id: this.#out.newId(), json });
+      const answer = this.#admin.answer(command.kind as AdminQuestion, this.#out.now);
+      this.#out.send(from, { kind: 'admin-reply', id: this.#out.newId(), ...answer });
     } else if (verdict === 'stop' && command.kind === 'disconnect') {
       this.#onDisconnect(from, command.id);
     } else if (command.kind === 'malformed') {

@@ -1,11 +1,15 @@
 /** EventMQ broker: its answers to admins (rules 29 and 30): the product's JSON, with Python's spacing. Read-only. */
-import { encodeEmqpJson } from '@proj/frames/emqp';
+import { equalBytes, fromLatin1 } from '@proj/frames';
+import { type EmqpAdminReply, encodeEmqpJson } from '@proj/frames/emqp';
 import type { MemoryStats, Peer } from '@proj/transport';
+import { hexOf } from '@proj/transport/engine';
 import { list, LISTED_MAX, type Listing, Listings } from '../../../shared/listings.js';
 import type { BrokerState } from '../state.js';
 import type { Queue, QueueTotals } from '../jobs/queues.js';
 
-const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const fromUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+const toUtf8 = new TextEncoder();
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 const UNPRINTABLE = /\p{C}/u;
 
 /** The admins' questions, and the functions that answer them. */
@@ -14,24 +18,29 @@ const ANSWERS = { status, 'show-workers': showWorkers, 'show-schedulers': showSc
 /** A question of an admin. */
 export type AdminQuestion = keyof typeof ANSWERS;
 
+/** An answer, and its bytes: everybody who asks meanwhile gets the same. */
+type Answer = Pick<EmqpAdminReply, 'json' | 'encoded'>;
+
 /** Answers admins. Caches a long answer for a moment. */
 export class AdminAnswers {
   readonly #state: BrokerState;
   readonly #memory: () => MemoryStats | undefined;
-  readonly #listings = new Listings<string>();
+  readonly #listings = new Listings<Answer>();
 
   constructor(state: BrokerState, memory: () => MemoryStats | undefined) {
     this.#state = state;
     this.#memory = memory;
   }
 
-  answer(question: AdminQuestion, now: number): string {
+  answer(question: AdminQuestion, now: number): Answer {
     const { queues, peers } = this.#state;
     // Totals of forgotten queues are few.
     const lines = queues.size + peers.size;
-    return this.#listings.answer(question, lines, now, () =>
-      encodeEmqpJson(ANSWERS[question](this.#state, this.#memory())),
-    );
+    return this.#listings.answer(question, lines, now, () => {
+      const json = encodeEmqpJson(ANSWERS[question](this.#state, this.#memory()));
+      // Python escapes whatever is not ASCII.
+      return { json, encoded: fromLatin1(json) };
+    });
   }
 }
 
@@ -129,13 +138,13 @@ function showSchedulers({ assignments }: BrokerState): object {
   });
 }
 
-/** The routing id as text if printable, otherwise in hex. */
-function idOf({ id }: Peer): string {
-  try {
+/** The routing id as text if printable, otherwise in hex. A decoder that throws would take longer than the rest of a listing. */
+function idOf(peer: Peer): string {
+  const { key, id } = peer;
+  if (PRINTABLE_ASCII.test(key)) return key;
+  if (!id.some((byte) => byte < 0x20)) {
     const text = fromUtf8.decode(id);
-    if (!UNPRINTABLE.test(text)) return text;
-  } catch {
-    // Not UTF-8.
+    if (!UNPRINTABLE.test(text) && equalBytes(toUtf8.encode(text), id)) return text;
   }
-  return `hex:${Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return `hex:${hexOf(peer)}`;
 }
