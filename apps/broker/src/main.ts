@@ -1,5 +1,5 @@
 /** proj-broker: serves the protocols of this project. */
-import { defineCommand, every, followAccess, hubTransport, runProgram, show, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, followAccess, hubTransport, runServer, serveUntilEnded, traced } from '@proj/appkit';
 import { growYoungGeneration } from '@proj/appkit/heap';
 import { accessOptions } from '@proj/broker';
 import { SharedRouters } from '@proj/transport';
@@ -22,7 +22,8 @@ const serve = defineCommand({
     },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
-  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
+  async run(context) {
+    const { settings, log, onEndedAtOnce, onReload } = context;
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
     const { transport, memory, reload } = hubTransport(settings, log);
@@ -30,7 +31,10 @@ const serve = defineCommand({
     const failure = new AbortController();
     const ended = new AbortController();
     const servers = new Map<string, Server>();
-    const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
+    const drain = () => {
+      access?.close();
+      return Promise.all([...servers.values()].map((server) => server.drain()));
+    };
     onEndedAtOnce(() => Object.fromEntries([...servers].map(([name, server]) => [name, figuresOf(server.stats())])));
     onReload(async (next) => {
       const changes = await Promise.all(
@@ -40,7 +44,6 @@ const serve = defineCommand({
       for (const change of changes) change();
       return reload(next);
     });
-    let shown: Awaited<ReturnType<typeof show>>;
     try {
       for (const name of served) {
         const { claim } = protocols[name];
@@ -63,39 +66,23 @@ const serve = defineCommand({
         servers.set(name, server);
         access?.add(server);
       }
-      shown = await show(settings, {
-        name: 'proj-broker',
-        version: manifest.version,
-        servers: [...servers].map(([protocol, { endpoints, shown: own }]) => ({ protocol, endpoints, ...own })),
-        memory,
-        log,
-        onDrain: () => {
-          ended.abort();
-        },
-      });
     } catch (error) {
-      await drainAll();
+      await drain();
       throw error;
     }
     const endpoints = Object.assign({}, ...[...servers.values()].map((server) => server.endpoints)) as object;
-    log.info({ endpoints, memoryMax: memory.maxBytes, http: shown.url }, 'listening');
-    serving();
-    const logStats = () => {
-      log.debug(memory.stats(), 'memory');
-      for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');
-    };
-    const endStats = every(settings.statsMs, logStats);
-    await untilStopped(AbortSignal.any([stop, failure.signal, ended.signal]));
-    endStats();
-    access?.close();
-    log.info('draining');
-    shown.draining();
-    await drainAll();
-    await shown.close();
-    logStats();
-    failure.signal.throwIfAborted();
-    log.info('drained');
-    return 0;
+    return serveUntilEnded(context, {
+      servers: [...servers].map(([protocol, { endpoints, shown }]) => ({ protocol, endpoints, ...shown })),
+      memory,
+      listening: (http) => ({ endpoints, memoryMax: memory.maxBytes, http }),
+      logStats: () => {
+        log.debug(memory.stats(), 'memory');
+        for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');
+      },
+      ends: [ended.signal],
+      failure: failure.signal,
+      drain,
+    });
   },
 });
 
@@ -105,11 +92,4 @@ function figuresOf(stats: object): object {
 }
 
 growYoungGeneration();
-await runProgram({
-  name: 'proj-broker',
-  version: manifest.version,
-  summary: serve.summary,
-  envPrefix: 'PROJ_BROKER_',
-  logging: { fd: 1, level: 'info' },
-  commands: [serve],
-});
+await runServer('proj-broker', manifest.version, serve);

@@ -1,5 +1,5 @@
 /** proj-queue: a durable queue on disk, PZQ. */
-import { defineCommand, every, followAccess, hubTransport, runProgram, show, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, followAccess, hubTransport, runServer, serveUntilEnded, traced } from '@proj/appkit';
 import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
@@ -25,7 +25,8 @@ const serve = defineCommand({
     },
     { what: 'options from a file', line: '--config queue.yaml' },
   ],
-  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
+  async run(context) {
+    const { settings, log, onEndedAtOnce, onReload } = context;
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
@@ -44,55 +45,30 @@ const serve = defineCommand({
       await access?.reload();
       return reload(next);
     });
-    const endpoints = await queue.start();
+    const endpoints = firstOf(await queue.start());
     access?.add(queue);
-    const ended = new AbortController();
-    const shown = await show(settings, {
-      name: 'proj-queue',
-      version: manifest.version,
-      servers: [shownQueue(queue, settings.name, firstOf(endpoints))],
-      memory,
-      log,
-      onDrain: () => {
-        ended.abort();
-      },
-    }).catch(async (error: unknown) => {
-      await queue.drain();
-      throw error;
-    });
+    const { durable } = queue;
     const { store, messages, bytes, dead } = queue.stats();
-    log.info(
-      {
-        endpoints: firstOf(endpoints),
-        store,
-        durable: queue.durable,
-        messages,
-        bytes,
-        dead,
-        memoryMax: memory.maxBytes,
-        http: shown.url,
+    const warning = 'messages are lost when this process ends: choose --store lmdb:FOLDER to keep them';
+    return serveUntilEnded(context, {
+      servers: [shownQueue(queue, settings.name, endpoints)],
+      memory,
+      listening: (http) => ({
+        ...{ endpoints, store, durable, messages, bytes, dead },
+        ...{ memoryMax: memory.maxBytes, http },
+      }),
+      warning: durable ? undefined : [{ store }, warning],
+      logStats: () => {
+        log.debug(memory.stats(), 'memory');
+        log.debug(queue.stats(), 'stats');
       },
-      'listening',
-    );
-    serving();
-    if (!queue.durable)
-      log.warn({ store }, 'messages are lost when this process ends: choose --store lmdb:FOLDER to keep them');
-    const logStats = () => {
-      log.debug(memory.stats(), 'memory');
-      log.debug(queue.stats(), 'stats');
-    };
-    const endStats = every(settings.statsMs, logStats);
-    await untilStopped(AbortSignal.any([stop, failure.signal, ended.signal]));
-    endStats();
-    access?.close();
-    log.info('draining');
-    shown.draining();
-    await queue.drain();
-    await shown.close();
-    logStats();
-    failure.signal.throwIfAborted();
-    log.info({ messages: queue.stats().messages }, 'drained');
-    return 0;
+      failure: failure.signal,
+      drain: () => {
+        access?.close();
+        return queue.drain();
+      },
+      drained: () => ({ messages: queue.stats().messages }),
+    });
   },
 });
 
@@ -105,11 +81,4 @@ function firstOf(endpoints: PzqServerEndpoints): Readonly<Record<string, string>
   );
 }
 
-await runProgram({
-  name: 'proj-queue',
-  version: manifest.version,
-  summary: serve.summary,
-  envPrefix: 'PROJ_QUEUE_',
-  logging: { fd: 1, level: 'info' },
-  commands: [serve],
-});
+await runServer('proj-queue', manifest.version, serve);

@@ -1,6 +1,6 @@
 /** proj-scheduler: EventMQ jobs at intervals or by cron. */
 import type { Logger } from '@proj/appkit';
-import { defineCommand, every, processTransport, runProgram, show, untilStopped, WatchedRecords } from '@proj/appkit';
+import { defineCommand, processTransport, runServer, serveUntilEnded, WatchedRecords } from '@proj/appkit';
 import { EmqpScheduler } from '@proj/scheduler';
 import type { EmqpSchedulerOptions, SchedulerNote } from '@proj/scheduler';
 import { lmdbRecords } from '@proj/store';
@@ -35,21 +35,22 @@ const serve = defineCommand({
       line: '--connect tcp://a:47291,tcp://b:47291 --store lmdb:/var/lib/schedules --time-zone Europe/Berlin',
     },
   ],
-  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
-    const { connect, store, statsMs } = settings;
+  async run(context) {
+    const { settings, log, onEndedAtOnce, onReload } = context;
+    const { connect, store } = settings;
     const records = new WatchedRecords(storeOf(store));
     const scheduler = new EmqpScheduler(optionsFrom(settings, records));
     logNotes(scheduler, log);
     onEndedAtOnce(() => ({ jobs: scheduler.stats()?.jobs }));
     onReload(() => Promise.resolve([]));
-    const ended = new Promise<void>((resolve) => {
-      scheduler.on('ended', resolve);
+    const ended = new AbortController();
+    scheduler.on('ended', () => {
+      ended.abort();
     });
     await scheduler.start();
-    const drained = new AbortController();
-    const shown = await show(settings, {
-      name: 'proj-scheduler',
-      version: manifest.version,
+    const figures = () => ({ jobs: scheduler.stats()?.jobs });
+    const warning = 'jobs are lost when this process ends: choose --store lmdb:FOLDER to keep them';
+    return serveUntilEnded(context, {
       servers: [
         {
           protocol: 'scheduler',
@@ -58,29 +59,15 @@ const serve = defineCommand({
           fault: () => records.fault,
         },
       ],
-      log,
-      onDrain: () => {
-        drained.abort();
+      listening: (http) => ({ endpoints: connect, store, ...figures(), http }),
+      warning: store === 'memory:' ? [{ store }, warning] : undefined,
+      logStats: () => {
+        log.debug(scheduler.stats(), 'stats');
       },
-    }).catch(async (error: unknown) => {
-      await scheduler.drain();
-      throw error;
+      ends: [ended.signal],
+      drain: () => scheduler.drain(),
+      drained: figures,
     });
-    log.info({ endpoints: connect, store, jobs: scheduler.stats()?.jobs, http: shown.url }, 'listening');
-    serving();
-    if (store === 'memory:')
-      log.warn({ store }, 'jobs are lost when this process ends: choose --store lmdb:FOLDER to keep them');
-    const logStats = () => log.debug(scheduler.stats(), 'stats');
-    const endStats = every(statsMs, logStats);
-    await Promise.race([untilStopped(AbortSignal.any([stop, drained.signal])), ended]);
-    endStats();
-    log.info('draining');
-    shown.draining();
-    await scheduler.drain();
-    await shown.close();
-    logStats();
-    log.info({ jobs: scheduler.stats()?.jobs }, 'drained');
-    return 0;
   },
 });
 
@@ -108,11 +95,4 @@ function storeOf(store: string): RecordStore {
   throw new ProjError('OPTIONS_INVALID', `--store "${store}": must be lmdb:FOLDER or memory:`);
 }
 
-await runProgram({
-  name: 'proj-scheduler',
-  version: manifest.version,
-  summary: serve.summary,
-  envPrefix: 'PROJ_SCHEDULER_',
-  logging: { fd: 1, level: 'info' },
-  commands: [serve],
-});
+await runServer('proj-scheduler', manifest.version, serve);

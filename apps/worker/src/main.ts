@@ -1,5 +1,5 @@
 /** proj-worker: the sample worker. */
-import { defineCommand, every, processTransport, runProgram, show, untilStopped } from '@proj/appkit';
+import { defineCommand, processTransport, runServer, serveUntilEnded, untilStopped } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { protocols, workerOptions } from './config.js';
 import type { Protocol } from './protocol.js';
@@ -21,54 +21,30 @@ const serve = defineCommand({
     },
     ...Object.values(protocols).flatMap(({ examples = [] }: Protocol) => examples),
   ],
-  async run({ settings, log, stop, serving, onReload }) {
+  async run(context) {
+    const { settings, log, stop, onReload } = context;
     onReload(() => Promise.resolve([]));
     const transport = processTransport(settings.transport);
     const protocol = protocols[settings.protocol];
     const offers = await protocol.offers(settings, { transport, log });
     const workers = offers.map(({ worker }) => worker);
-    const ended = new AbortController();
-    const shown = await show(settings, {
-      name: 'proj-worker',
-      version: manifest.version,
+    return serveUntilEnded(context, {
       servers: [{ protocol: settings.protocol, facade: { stats: () => totalStats(workers) } }],
-      log,
-      onDrain: () => {
-        ended.abort();
+      async listening(http) {
+        // Handlers may take for ever to load.
+        await Promise.race([Promise.all(workers.map((worker) => worker.start())), untilStopped(stop)]);
+        if (stop.aborted) return undefined;
+        const endpoints = settings.bind ?? settings.connect ?? protocol.usual.endpoints;
+        const work = protocol.work?.(settings) ?? { services: settings.service };
+        return { endpoints, ...work, http };
       },
+      logStats: () => {
+        for (const { worker, log: itsLog } of offers) itsLog.debug(worker.stats(), 'stats');
+      },
+      ends: offers.flatMap(({ ended }) => ended ?? []),
+      drain: () => Promise.all(workers.map((worker) => worker.drain())),
     });
-    // Handlers may take for ever to load.
-    await Promise.race([Promise.all(workers.map((worker) => worker.start())), untilStopped(stop)]);
-    if (!stop.aborted) {
-      const endpoints = settings.bind ?? settings.connect ?? protocol.usual.endpoints;
-      const work = protocol.work?.(settings) ?? { services: settings.service };
-      log.info({ endpoints, ...work, http: shown.url }, 'listening');
-      serving();
-    }
-    const logStats = () => {
-      for (const { worker, log: itsLog } of offers) itsLog.debug(worker.stats(), 'stats');
-    };
-    const endStats = every(settings.statsMs, logStats);
-    await Promise.race([
-      untilStopped(AbortSignal.any([stop, ended.signal])),
-      ...offers.flatMap(({ ended }) => ended ?? []),
-    ]);
-    endStats();
-    log.info('draining');
-    shown.draining();
-    await Promise.all(workers.map((worker) => worker.drain()));
-    await shown.close();
-    logStats();
-    log.info('drained');
-    return 0;
   },
 });
 
-await runProgram({
-  name: 'proj-worker',
-  version: manifest.version,
-  summary: serve.summary,
-  envPrefix: 'PROJ_WORKER_',
-  logging: { fd: 1, level: 'info' },
-  commands: [serve],
-});
+await runServer('proj-worker', manifest.version, serve);

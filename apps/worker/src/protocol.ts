@@ -70,8 +70,8 @@ export interface Surroundings {
 export interface Offer {
   readonly worker: Worker;
   readonly log: Logger;
-  /** Resolves if something other than a signal ends the worker. Default: nothing does. */
-  readonly ended?: Promise<void>;
+  /** Aborts if something other than a signal ends the worker. Default: nothing does. */
+  readonly ended?: AbortSignal;
 }
 
 /** Values of the shared options and of a protocol's own. */

@@ -21,6 +21,7 @@ export interface Example {
 
 /** What a running command gets. */
 export interface Context<Settings> {
+  readonly program: Pick<Program, 'name' | 'version'>;
   readonly settings: Settings;
   readonly operands: readonly string[];
   readonly log: Logger;

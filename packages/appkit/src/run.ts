@@ -39,6 +39,13 @@ export async function runProgram(program: Program): Promise<never> {
   process.exit(exitCode);
 }
 
+/** Runs a program whose one command serves: its log goes to standard output. */
+export function runServer(name: string, version: string, command: Command): Promise<never> {
+  const envPrefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
+  const { summary } = command;
+  return runProgram({ name, version, summary, envPrefix, logging: { fd: 1, level: 'info' }, commands: [command] });
+}
+
 /** Runs a program and resolves to its exit code. Every error becomes one line of `writeError`. */
 export async function execute(program: Program, world: World): Promise<number> {
   try {
@@ -89,7 +96,8 @@ async function runCommand(program: Program, invocation: Invocation, world: World
     manager.ready();
     stop.addEventListener('abort', () => manager.stopping(), { once: true });
   };
-  return (await command.run({ settings, operands, log, stop, serving, onEndedAtOnce, onReload, print })) ?? 0;
+  const context = { program, settings, operands, log, stop, serving, onEndedAtOnce, onReload, print };
+  return (await command.run(context)) ?? 0;
 }
 
 /** The command, plus the options that all commands have: logging and, if it has sockets, encryption. */

@@ -51,12 +51,11 @@ export const emqp: Protocol<typeof options> = {
     manager.on('error', ({ error }) => {
       log.error({ err: error }, 'error');
     });
-    const ended = new Promise<void>((resolve) => {
-      manager.on('ended', () => {
-        resolve();
-      });
+    const ended = new AbortController();
+    manager.on('ended', () => {
+      ended.abort();
     });
-    return Promise.resolve([{ worker: manager, log, ended }]);
+    return Promise.resolve([{ worker: manager, log, ended: ended.signal }]);
   },
 };
 

@@ -83,12 +83,11 @@ export const nfp: Protocol<typeof options> = {
   },
   async offers(settings, { transport, log }) {
     const worker = await construct(settings, transport, log);
-    const ended = new Promise<void>((resolve) => {
-      worker.on('management', ({ task }) => {
-        if (task === 'shutdown') resolve();
-      });
+    const ended = new AbortController();
+    worker.on('management', ({ task }) => {
+      if (task === 'shutdown') ended.abort();
     });
-    return [{ worker, log, ended }];
+    return [{ worker, log, ended: ended.signal }];
   },
 };
 
