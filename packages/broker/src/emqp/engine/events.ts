@@ -11,7 +11,8 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Peer, UndeliverableReason } from '@proj/transport';
+import type { DropNote, ControlEvent, LateNote, Rejected, SpacingNote, Undeliverable } from '../../shared/events.js';
 import type { EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
 import type { EmqpKeptJob } from './guarantee/records.js';
 
@@ -30,25 +31,8 @@ export type EmqpBrokerEvent =
   | { readonly kind: 'admin'; readonly peer: Peer; readonly command: EmqpToAdminPort }
   /** The peer's connection ended. */
   | { readonly kind: 'peer-gone'; readonly port: EmqpPort; readonly peer: Peer }
-  /** A command sent earlier did not reach the peer. */
-  | {
-      readonly kind: 'undeliverable';
-      readonly port: EmqpPort;
-      readonly peer: Peer;
-      readonly command: EmqpFromBroker;
-      readonly reason: UndeliverableReason;
-    }
-  /** The socket dropped a message over its limits. */
-  | {
-      readonly kind: 'rejected';
-      readonly port: EmqpPort | 'admin';
-      readonly peer: Peer;
-      readonly reason: RejectReason;
-    }
-  /** The access rules have changed: rule 33. */
-  | { readonly kind: 'access'; readonly access: Access }
-  /** The process has become short of memory, or no longer is: rule 15. */
-  | { readonly kind: 'memory'; readonly isTight: boolean }
+  | Undeliverable<{ readonly port: EmqpPort; readonly peer: Peer; readonly command: EmqpFromBroker }>
+  | Rejected<EmqpParty>
   /** Guaranteed jobs found in the store, in order: rule 35. */
   | { readonly kind: 'restore'; readonly jobs: readonly EmqpKeptJob[] }
   /** The write of an earlier `store` has ended. `error`: why it failed completely. */
@@ -59,8 +43,8 @@ export type EmqpBrokerEvent =
   | { readonly kind: 'pause'; readonly queue: string; readonly isPaused: boolean }
   /** All waiting jobs of the queue are given up: rule 39. */
   | { readonly kind: 'purge'; readonly queue: string }
-  /** Stop in order: rule 27. */
-  | { readonly kind: 'drain' };
+  /** Rules 15, 27 and 33. */
+  | ControlEvent;
 
 /** An operator's choice of peers: one by its routing id, as text or in hex, or all workers of a queue. */
 export type EmqpWorkerChoice = { readonly worker: string } | { readonly queue: string };
@@ -105,27 +89,15 @@ export type { EmqpDropReason } from './counters.js';
  * sender of a dropped message, or of the client of a dropped request or reply.
  */
 export type EmqpBrokerNote =
-  | (EmqpParty & { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: EmqpMessageDrop })
-  | (EmqpParty & {
-      readonly kind: 'note';
-      readonly code: 'request-dropped';
-      readonly reason: EmqpRefusal | EmqpRequestLoss;
-      readonly queue: string;
-    })
-  | (EmqpParty & { readonly kind: 'note'; readonly code: 'reply-dropped'; readonly reason: EmqpReplyLoss })
-  /** A live peer was silent for more than half its expiry: the intervals of the two sides may not match. Once per peer. */
-  | (EmqpParty & {
-      readonly kind: 'note';
-      readonly code: 'spacing-hint';
-      readonly silentMs: number;
-      readonly expiryMs: number;
-    })
+  | DropNote<'message-dropped', EmqpMessageDrop, EmqpParty>
+  | DropNote<'request-dropped', EmqpRefusal | EmqpRequestLoss, EmqpParty & { readonly queue: string }>
+  | DropNote<'reply-dropped', EmqpReplyLoss, EmqpParty>
+  | SpacingNote<EmqpParty>
   /** Guaranteed jobs were found in the store. */
   | { readonly kind: 'note'; readonly code: 'jobs-restored'; readonly jobs: number }
   /** A write to the store failed: new jobs are refused, other changes are retried. Once per cause and minute. */
   | { readonly kind: 'note'; readonly code: 'store-failed'; readonly error: string }
-  /** Our process was too busy for longer than a heartbeat interval; expiry is postponed by as much. */
-  | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
+  | LateNote;
 
 /** A worker or scheduler has registered. */
 export interface EmqpPeerJoinedNotice extends EmqpParty {

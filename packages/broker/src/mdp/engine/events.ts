@@ -11,30 +11,17 @@ import type {
   MdpVersion,
   MdpWorkerRequest,
 } from '@proj/frames/mdp';
-import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { DropNote, ControlEvent, LateNote, PeerEvent, SpacingNote } from '../../shared/events.js';
 import type { OwnServiceSpec } from './records.js';
 
 /** A broker's events. The driver adds timer events. */
 export type MdpBrokerEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: MdpToBroker }
-  /** The peer's connection ended. */
-  | { readonly kind: 'peer-gone'; readonly peer: Peer }
-  /** The command of an earlier `send` did not reach the peer. */
-  | {
-      readonly kind: 'undeliverable';
-      readonly peer: Peer;
-      readonly command: MdpCommand;
-      readonly reason: UndeliverableReason;
-    }
-  /** A message over the socket's limits was dropped undecoded. */
-  | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  | PeerEvent<MdpCommand>
   | MdpOwnEvent
-  /** Replaces the access rules: rule 28. */
-  | { readonly kind: 'access'; readonly access: Access }
-  /** The process runs out of memory for waiting requests, or has room again: rule 18. */
-  | { readonly kind: 'memory'; readonly isTight: boolean }
-  /** Finish: rule 24. */
-  | { readonly kind: 'drain' };
+  /** Rules 18, 24 and 28. */
+  | ControlEvent;
 
 /** Why nobody waits for a reply any more; the second and third, in a pool. */
 export type MdpLostClient = 'client-gone' | 'expired' | 'aborted';
@@ -150,46 +137,28 @@ export type MdpDropReason = MdpMessageDrop | MdpRefusal | MdpRequestLoss | MdpRe
  * message, or the client of a dropped request or reply.
  */
 export type MdpBrokerNote =
-  | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: MdpMessageDrop; readonly peer: Peer }
-  | {
-      readonly kind: 'note';
-      readonly code: 'request-dropped';
-      readonly reason: MdpRefusal | MdpRequestLoss;
-      readonly peer: Peer;
-      readonly service: string;
-    }
-  | {
-      readonly kind: 'note';
-      readonly code: 'reply-dropped';
-      readonly reason: MdpReplyLoss;
-      readonly peer: Peer;
-      readonly service: string;
-    }
-  /** Rule 23: a live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not match. Once per worker. */
-  | {
-      readonly kind: 'note';
-      readonly code: 'spacing-hint';
-      readonly peer: Peer;
-      readonly service: string;
-      readonly silentMs: number;
-      readonly expiryMs: number;
-    }
-  /** Our process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
-  | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
+  | DropNote<'message-dropped', MdpMessageDrop, { readonly peer: Peer }>
+  | DropNote<'request-dropped', MdpRefusal | MdpRequestLoss, AtService>
+  | DropNote<'reply-dropped', MdpReplyLoss, AtService>
+  /** Rule 23. */
+  | SpacingNote<AtService>
+  | LateNote;
 
-/** A worker has registered. */
-export interface MdpWorkerReadyNotice {
-  readonly kind: 'worker-ready';
+/** A peer, and the service it serves or has asked for. */
+interface AtService {
   readonly peer: Peer;
   readonly service: string;
+}
+
+/** A worker has registered. */
+export interface MdpWorkerReadyNotice extends AtService {
+  readonly kind: 'worker-ready';
   readonly version: MdpVersion;
 }
 
 /** A worker is no longer registered. */
-export interface MdpWorkerLostNotice {
+export interface MdpWorkerLostNotice extends AtService {
   readonly kind: 'worker-lost';
-  readonly peer: Peer;
-  readonly service: string;
   readonly version: MdpVersion;
   readonly reason: MdpWorkerLoss;
 }

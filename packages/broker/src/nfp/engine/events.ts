@@ -1,6 +1,7 @@
 /** NFP broker: the engine's events and effects, shared by `engine.ts` and `broker.ts`. */
 import type { NfpFromBroker, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
-import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Peer, UndeliverableReason } from '@proj/transport';
+import type { DropNote, ControlEvent, LateNote, PeerEvent } from '../../shared/events.js';
 import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpInventory } from './management/inventory.js';
 
@@ -15,29 +16,15 @@ export type NfpBrokerEvent =
       /** Set if it came to the management endpoint; no peer of another endpoint has the same key. */
       readonly at?: 'management';
     }
-  /** The peer's connection ended. */
-  | { readonly kind: 'peer-gone'; readonly peer: Peer }
-  /** A command sent earlier did not reach the peer. */
-  | {
-      readonly kind: 'undeliverable';
-      readonly peer: Peer;
-      readonly command: NfpFromBroker;
-      readonly reason: UndeliverableReason;
-    }
-  /** The socket dropped a message over its limits. */
-  | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  | PeerEvent<NfpFromBroker>
   /** The outcome of a `file-request`. */
   | { readonly kind: 'file-answer'; readonly id: number; readonly outcome: NfpFileOutcome }
   /** The inventory has changed. */
   | { readonly kind: 'inventory'; readonly inventory: NfpInventory }
-  /** The process has become short of memory, or no longer is: rule 11. */
-  | { readonly kind: 'memory'; readonly isTight: boolean }
-  /** The access rules have changed: rule 23. */
-  | { readonly kind: 'access'; readonly access: Access }
   /** An operator ends these workers, at once or when their jobs have ended: rule 25. */
   | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & NfpWorkerChoice)
-  /** Close in order: rule 14. */
-  | { readonly kind: 'drain' };
+  /** Rules 11, 14 and 23. */
+  | ControlEvent;
 
 /** An operator's choice of workers: one by its routing id, as text or in hex, or all of a service. */
 export type NfpWorkerChoice = { readonly worker: string } | { readonly service: string };
@@ -89,36 +76,25 @@ export type { NfpDropReason } from './counters.js';
  * message, or the client of a refused call or dropped answer.
  */
 export type NfpBrokerNote =
-  | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: NfpMessageDrop; readonly peer: Peer }
-  | {
-      readonly kind: 'note';
-      readonly code: 'call-refused';
-      readonly reason: NfpRefusal;
-      readonly peer: Peer;
-      readonly service: string;
-    }
-  | {
-      readonly kind: 'note';
-      readonly code: 'answer-dropped';
-      readonly reason: NfpAnswerLoss;
-      readonly peer: Peer;
-      readonly service: string;
-    }
-  /** Our process was too busy for longer than a keepalive interval; expiry is postponed by as much. */
-  | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
+  | DropNote<'message-dropped', NfpMessageDrop, { readonly peer: Peer }>
+  | DropNote<'call-refused', NfpRefusal, AtService>
+  | DropNote<'answer-dropped', NfpAnswerLoss, AtService>
+  | LateNote;
 
-/** A worker has registered. */
-export interface NfpWorkerReadyNotice {
-  readonly kind: 'worker-ready';
+/** A peer, and the service it serves or has called. */
+interface AtService {
   readonly peer: Peer;
   readonly service: string;
 }
 
+/** A worker has registered. */
+export interface NfpWorkerReadyNotice extends AtService {
+  readonly kind: 'worker-ready';
+}
+
 /** A worker is no longer registered. */
-export interface NfpWorkerLostNotice {
+export interface NfpWorkerLostNotice extends AtService {
   readonly kind: 'worker-lost';
-  readonly peer: Peer;
-  readonly service: string;
   readonly reason: NfpWorkerLoss;
 }
 

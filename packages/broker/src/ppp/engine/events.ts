@@ -12,51 +12,31 @@ import type {
   PppToQueue,
   PppToWorker,
 } from '@proj/frames/ppp';
-import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Peer, UndeliverableReason } from '@proj/transport';
+import type { DropNote, ControlEvent, LateNote, Rejected, SpacingNote, Undeliverable } from '../../shared/events.js';
 
 /** The two sockets of a queue; a pool has only the backend. A routing id means nothing at the other socket. */
 export type PppSocket = 'frontend' | 'backend';
 
-/** An event at either socket. */
-type PeerEvent<Socket extends PppSocket> =
-  | { readonly kind: 'peer-gone'; readonly socket: Socket; readonly peer: Peer }
-  /** A message over the socket's limits was dropped undecoded. */
-  | { readonly kind: 'rejected'; readonly socket: Socket; readonly peer: Peer; readonly reason: RejectReason };
+/** A peer at one of the sockets. */
+interface At<Socket extends PppSocket> {
+  readonly socket: Socket;
+  readonly peer: Peer;
+}
 
 /** An event at the workers' socket. */
 export type PppBackendEvent =
-  | { readonly kind: 'message'; readonly socket: 'backend'; readonly peer: Peer; readonly command: PppToQueue }
-  | PeerEvent<'backend'>
-  /** The command of an earlier `send` did not reach the worker. */
-  | {
-      readonly kind: 'undeliverable';
-      readonly socket: 'backend';
-      readonly peer: Peer;
-      readonly command: PppToWorker;
-      readonly reason: UndeliverableReason;
-    };
+  | (At<'backend'> & { readonly kind: 'message'; readonly command: PppToQueue })
+  | (At<'backend'> & { readonly kind: 'peer-gone' })
+  | Rejected<At<'backend'>>
+  | Undeliverable<At<'backend'> & { readonly command: PppToWorker }>;
 
 /** An event at the clients' socket. */
 export type PppFrontendEvent =
-  | { readonly kind: 'message'; readonly socket: 'frontend'; readonly peer: Peer; readonly command: PppToFrontend }
-  | PeerEvent<'frontend'>
-  /** A reply did not reach its client. */
-  | {
-      readonly kind: 'undeliverable';
-      readonly socket: 'frontend';
-      readonly peer: Peer;
-      readonly reason: UndeliverableReason;
-    };
-
-/** An event that comes from the host. */
-type ControlEvent =
-  /** Replaces the access rules: rule 20. */
-  | { readonly kind: 'access'; readonly access: Access }
-  /** The process runs out of memory for waiting requests, or has room again: rule 14. */
-  | { readonly kind: 'memory'; readonly isTight: boolean }
-  | PppDismissal
-  /** Finish: rule 19. */
-  | { readonly kind: 'drain' };
+  | (At<'frontend'> & { readonly kind: 'message'; readonly command: PppToFrontend })
+  | (At<'frontend'> & { readonly kind: 'peer-gone' })
+  | Rejected<At<'frontend'>>
+  | Undeliverable<At<'frontend'>>;
 
 /** An operator ends a worker, at once or when its job has ended: rule 21. */
 export interface PppDismissal {
@@ -67,11 +47,17 @@ export interface PppDismissal {
 }
 
 /** A queue's events. The driver adds timer events. */
-export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | ControlEvent;
+export type PppQueueEvent =
+  | PppBackendEvent
+  | PppFrontendEvent
+  | PppDismissal
+  /** Rules 14, 19 and 20. */
+  | ControlEvent;
 
 /** A pool's events. The driver adds timer events. */
 export type PppPoolEvent =
   | PppBackendEvent
+  | PppDismissal
   | ControlEvent
   /** A call of the process. Ids are never reused, not even by a restarted pool. */
   | { readonly kind: 'request'; readonly id: number; readonly content: PppContent; readonly timeoutMs: number }
@@ -141,40 +127,13 @@ export type PppDropReason = PppMessageDrop | PppRefusal | PppRequestLoss | 'repl
 
 /** A note for the log. At most one per reason and peer per minute; the counters include every occurrence. */
 export type PppNote =
-  | {
-      readonly kind: 'note';
-      readonly code: 'message-dropped';
-      readonly reason: PppMessageDrop;
-      readonly socket: PppSocket;
-      readonly peer: Peer;
-    }
+  | DropNote<'message-dropped', PppMessageDrop, At<PppSocket>>
   /** `peer` is the client. A pool informs its callers instead. */
-  | {
-      readonly kind: 'note';
-      readonly code: 'request-dropped';
-      readonly reason: PppClientRefusal | PppRequestLoss;
-      readonly socket: 'frontend';
-      readonly peer: Peer;
-    }
+  | DropNote<'request-dropped', PppClientRefusal | PppRequestLoss, At<'frontend'>>
   /** The client is gone, or reads too slowly for its queue. */
-  | {
-      readonly kind: 'note';
-      readonly code: 'reply-dropped';
-      readonly reason: 'reply-undeliverable';
-      readonly socket: 'frontend';
-      readonly peer: Peer;
-    }
-  /** A live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not match. Once per worker. */
-  | {
-      readonly kind: 'note';
-      readonly code: 'spacing-hint';
-      readonly socket: 'backend';
-      readonly peer: Peer;
-      readonly silentMs: number;
-      readonly expiryMs: number;
-    }
-  /** Our process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
-  | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
+  | DropNote<'reply-dropped', 'reply-undeliverable', At<'frontend'>>
+  | SpacingNote<At<'backend'>>
+  | LateNote;
 
 /** A worker has registered. */
 export interface PppWorkerReadyNotice {
@@ -191,12 +150,7 @@ export interface PppWorkerLostNotice {
 
 /** Effects of queue and pool. */
 export type PppBackendEffect =
-  | {
-      readonly kind: 'send';
-      readonly socket: 'backend';
-      readonly peer: Peer;
-      readonly command: PppRequest | PppHeartbeat;
-    }
+  | (At<'backend'> & { readonly kind: 'send'; readonly command: PppRequest | PppHeartbeat })
   | PppWorkerReadyNotice
   | PppWorkerLostNotice
   | PppNote
@@ -206,7 +160,7 @@ export type PppBackendEffect =
 /** Effects of a queue. */
 export type PppQueueEffect =
   | PppBackendEffect
-  | { readonly kind: 'send'; readonly socket: 'frontend'; readonly peer: Peer; readonly command: PppClientReply };
+  | (At<'frontend'> & { readonly kind: 'send'; readonly command: PppClientReply });
 
 /** Effects of a pool. Each request that is not aborted has one `answer` or one `fail`. */
 export type PppPoolEffect =
