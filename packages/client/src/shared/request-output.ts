@@ -1,8 +1,8 @@
 /** Clients over request sockets: the effects of the current step, and the totals. */
-import { StepOutput } from '@proj/transport/engine';
 import type { Call } from './call.js';
+import { ClientOutput } from './client-output.js';
 import type { Endpoints } from './endpoints.js';
-import type { RequestDropReason, RequestEffect, RequestFailure, RequestNote, RequestStats } from './events.js';
+import type { RequestDropReason, RequestEffect, RequestFailure, RequestNote } from './events.js';
 
 const newCounters = () => ({
   calls: 0,
@@ -12,34 +12,22 @@ const newCounters = () => ({
   aborts: 0,
   notesWithheld: 0,
   failures: { TIMEOUT: 0, PEER_LOST: 0, QUEUE_FULL: 0, UNREACHABLE: 0, CLOSED: 0 },
-  dropped: new Map<string, number>(),
+  dropped: {} as Record<string, number>,
 });
 
 /** Collects a pool's effects. */
-export class RequestOutput<Request, Reply, Reason extends string> extends StepOutput<
+export class RequestOutput<Request, Reply, Reason extends string> extends ClientOutput<
   RequestEffect<Request, Reply, Reason>,
+  RequestNote<Reason>,
   ReturnType<typeof newCounters>
 > {
   constructor() {
     super(newCounters());
   }
 
-  /** A copy of the totals. */
-  get totals(): Omit<RequestStats, 'lanes' | 'busy' | 'waiting'> {
-    const { calls, sends, finals, partials, aborts, failures, dropped } = this.counters;
-    const counts = { calls, sends, finals, partials, aborts };
-    return { ...counts, failures: { ...failures }, dropped: Object.fromEntries(dropped) };
-  }
-
-  /** Reports this every time. */
-  report(note: RequestNote<Reason>): void {
-    this.effects.push({ kind: 'note', note });
-  }
-
   /** A message from this endpoint was dropped. */
   drop(reason: RequestDropReason<Reason>, endpoint: string): void {
-    const { dropped } = this.counters;
-    dropped.set(reason, (dropped.get(reason) ?? 0) + 1);
+    this.count(reason);
     this.report({ code: 'message-dropped', reason, endpoint });
   }
 

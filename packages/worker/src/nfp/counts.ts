@@ -3,28 +3,32 @@ import type { LossReason } from '../shared/events.js';
 import type { NfpFinalState, NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './engine/events.js';
 
 /** A worker's totals since its construction. */
-export interface NfpWorkerTotals {
-  readonly accepted: number;
-  /** Known jobs that were posted again. */
-  readonly repeated: number;
-  readonly refused: Readonly<Partial<Record<NfpRefusalReason, number>>>;
-  /** Runs started, including repeated ones. */
-  readonly started: number;
-  readonly finished: Readonly<Partial<Record<NfpFinalState, number>>>;
-  /** Runs abandoned because the worker ended. */
-  readonly interrupted: number;
-  /** Results removed by age or number. */
-  readonly resultsRemoved: number;
-  /** Conversations with at least one message from the broker. */
-  readonly conversations: number;
-  readonly lost: Readonly<Partial<Record<LossReason, number>>>;
-  readonly dropped: Readonly<Partial<Record<NfpWorkerDropReason, number>>>;
-  /** PUTs dropped because the task did not read them. */
-  readonly putsDropped: number;
-  /** Answers and events that could not be sent because there was no connection. */
-  readonly unsent: number;
-  /** Batches that the store rejected. */
-  readonly storeFailures: number;
+export type NfpWorkerTotals = Readonly<ReturnType<typeof newTotals>>;
+
+function newTotals() {
+  return {
+    accepted: 0,
+    /** Known jobs that were posted again. */
+    repeated: 0,
+    refused: {} as Partial<Record<NfpRefusalReason, number>>,
+    /** Runs started, including repeated ones. */
+    started: 0,
+    finished: {} as Partial<Record<NfpFinalState, number>>,
+    /** Runs abandoned because the worker ended. */
+    interrupted: 0,
+    /** Results removed by age or number. */
+    resultsRemoved: 0,
+    /** Conversations with at least one message from the broker. */
+    conversations: 0,
+    lost: {} as Partial<Record<LossReason, number>>,
+    dropped: {} as Partial<Record<NfpWorkerDropReason, number>>,
+    /** PUTs dropped because the task did not read them. */
+    putsDropped: 0,
+    /** Answers and events that could not be sent because there was no connection. */
+    unsent: 0,
+    /** Batches that the store rejected. */
+    storeFailures: 0,
+  };
 }
 
 /** Notes that are counted, each in one number. */
@@ -40,31 +44,11 @@ const COUNTED = {
 
 /** Totals that begin at zero. */
 export class NfpTotals {
-  readonly #counts = {
-    accepted: 0,
-    repeated: 0,
-    started: 0,
-    interrupted: 0,
-    resultsRemoved: 0,
-    conversations: 0,
-    putsDropped: 0,
-    unsent: 0,
-    storeFailures: 0,
-  };
-  readonly #refused: Partial<Record<NfpRefusalReason, number>> = {};
-  readonly #finished: Partial<Record<NfpFinalState, number>> = {};
-  readonly #lost: Partial<Record<LossReason, number>> = {};
-  readonly #dropped: Partial<Record<NfpWorkerDropReason, number>> = {};
+  readonly #counts = newTotals();
 
   /** A copy. */
   get(): NfpWorkerTotals {
-    return {
-      ...this.#counts,
-      refused: { ...this.#refused },
-      finished: { ...this.#finished },
-      lost: { ...this.#lost },
-      dropped: { ...this.#dropped },
-    };
+    return structuredClone(this.#counts);
   }
 
   putDropped(): void {
@@ -72,10 +56,10 @@ export class NfpTotals {
   }
 
   add(note: NfpWorkerNote): void {
-    if (note.code === 'lost') increment(this.#lost, note.reason);
-    else if (note.code === 'message-dropped') increment(this.#dropped, note.reason);
-    else if (note.code === 'job-refused') increment(this.#refused, note.reason);
-    else if (note.code === 'job-finished') increment(this.#finished, note.state);
+    if (note.code === 'lost') increment(this.#counts.lost, note.reason);
+    else if (note.code === 'message-dropped') increment(this.#counts.dropped, note.reason);
+    else if (note.code === 'job-refused') increment(this.#counts.refused, note.reason);
+    else if (note.code === 'job-finished') increment(this.#counts.finished, note.state);
     else if (note.code === 'results-removed') this.#counts.resultsRemoved += note.count;
     else if (note.code in COUNTED) this.#counts[COUNTED[note.code as keyof typeof COUNTED]]++;
   }

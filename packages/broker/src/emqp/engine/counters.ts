@@ -102,65 +102,45 @@ export type EmqpReplyLoss = keyof typeof REPLY_LOSSES;
 export type EmqpDropReason = EmqpMessageDrop | EmqpRefusal | EmqpRequestLoss | EmqpReplyLoss;
 
 /** Running totals since construction. */
-export interface EmqpBrokerCounters {
-  /** Requests accepted; refused ones are in `dropped`. */
-  requests: number;
-  /** REQUESTs for guaranteed jobs that were open already (rule 36). */
-  repeats: number;
-  /** Guaranteed jobs taken from the store at the start. */
-  restored: number;
-  /** Guaranteed jobs left in the store when the broker stopped. */
-  leftInStore: number;
-  /** REQUESTs sent to workers, including repeated ones. */
-  dispatches: number;
-  /** Requests that went back into a queue, or to the next worker. */
-  resends: number;
-  /** Jobs that ended with REPLY, or with READY if no REPLY was due. */
-  processed: number;
-  /** Jobs that ended without either, and were probably done (rules 18 and 19). */
-  unconfirmed: number;
-  /** Results forwarded to clients. */
-  results: number;
-  /** Invalid header items, which were ignored. */
-  headersIgnored: number;
-  /** Requests moved to queue `default` because nobody served their queue. */
-  moved: number;
-  /** SCHEDULEs and UNSCHEDULEs forwarded. */
-  schedulings: number;
-  /** PUBLISHes handed to the pub-sub device. */
-  handedOver: number;
-  peersJoined: number;
-  peersLeft: number;
-  heartbeatsSent: number;
-  /** Farewells sent, counted once per peer. */
-  byesSent: number;
-  /** Notes withheld because the same note was sent within the minute. */
-  notesWithheld: number;
-  /** Everything dropped, by reason. */
-  readonly dropped: Record<EmqpDropReason, number>;
-}
+export type EmqpBrokerCounters = ReturnType<typeof newCounters>;
 
 /** Counters at zero. */
-export function newCounters(): EmqpBrokerCounters {
+export function newCounters() {
   return {
+    /** Requests accepted; refused ones are in `dropped`. */
     requests: 0,
+    /** REQUESTs for guaranteed jobs that were open already (rule 36). */
     repeats: 0,
+    /** Guaranteed jobs taken from the store at the start. */
     restored: 0,
+    /** Guaranteed jobs left in the store when the broker stopped. */
     leftInStore: 0,
+    /** REQUESTs sent to workers, including repeated ones. */
     dispatches: 0,
+    /** Requests that went back into a queue, or to the next worker. */
     resends: 0,
+    /** Jobs that ended with REPLY, or with READY if no REPLY was due. */
     processed: 0,
+    /** Jobs that ended without either, and were probably done (rules 18 and 19). */
     unconfirmed: 0,
+    /** Results forwarded to clients. */
     results: 0,
+    /** Invalid header items, which were ignored. */
     headersIgnored: 0,
+    /** Requests moved to queue `default` because nobody served their queue. */
     moved: 0,
+    /** SCHEDULEs and UNSCHEDULEs forwarded. */
     schedulings: 0,
+    /** PUBLISHes handed to the pub-sub device. */
     handedOver: 0,
     peersJoined: 0,
     peersLeft: 0,
     heartbeatsSent: 0,
+    /** Farewells sent, counted once per peer. */
     byesSent: 0,
+    /** Notes withheld because the same note was sent within the minute. */
     notesWithheld: 0,
+    /** Everything dropped, by reason. */
     dropped: { ...MESSAGE_DROPS, ...REFUSALS, ...REQUEST_LOSSES, ...REPLY_LOSSES },
   };
 }

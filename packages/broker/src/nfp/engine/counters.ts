@@ -86,58 +86,40 @@ export type NfpAnswerLoss = keyof typeof ANSWER_LOSSES;
 export type NfpDropReason = NfpMessageDrop | NfpRefusal | NfpAnswerLoss;
 
 /** Running totals since construction. */
-export interface NfpBrokerCounters {
-  /** Well-formed calls of clients, by command. */
-  readonly calls: Record<NfpCall, number>;
-  /** Calls answered by the broker's own services. */
-  mmi: number;
-  /** Calls sent to workers, counted once per worker. */
-  relays: number;
-  /** POSTs among them that were sent again because their worker was lost, to another worker or the same. */
-  redispatches: number;
-  /** POSTs that had to wait for a service or a worker. */
-  queued: number;
-  /** Workers' answers forwarded to clients, by command. */
-  readonly answers: Record<NfpAnswer, number>;
-  /** Rule 24: unrequested messages withheld from clients that take one answer to each call. */
-  withheld: number;
-  /** The broker's own EVENTs about lost workers and their jobs. */
-  ownEvents: number;
-  /** EVENTs handed to the PUB socket. */
-  eventsPublished: number;
-  workersReady: number;
-  workersLost: number;
-  /** READYs of workers that are already registered for that service. */
-  repeatedReadies: number;
-  keepalivesSent: number;
-  disconnectsSent: number;
-  /** DISCONNECTs withheld by rule 8. */
-  disconnectsWithheld: number;
-  /** Notes withheld because the same note was sent within the minute. */
-  notesWithheld: number;
-  /** Everything dropped or refused, by reason. */
-  readonly dropped: Record<NfpDropReason, number>;
-}
+export type NfpBrokerCounters = ReturnType<typeof newCounters>;
 
 /** Counters at zero. */
-export function newCounters(): NfpBrokerCounters {
+export function newCounters() {
   return {
-    calls: { post: 0, get: 0, delete: 0, put: 0, mmi: 0 },
+    /** Well-formed calls of clients, by command. */
+    calls: { post: 0, get: 0, delete: 0, put: 0, mmi: 0 } satisfies Record<NfpCall, number>,
+    /** Calls answered by the broker's own services. */
     mmi: 0,
+    /** Calls sent to workers, counted once per worker. */
     relays: 0,
+    /** POSTs among them that were sent again because their worker was lost, to another worker or the same. */
     redispatches: 0,
+    /** POSTs that had to wait for a service or a worker. */
     queued: 0,
-    answers: { response: 0, event: 0, stream: 0, mmi: 0 },
+    /** Workers' answers forwarded to clients, by command. */
+    answers: { response: 0, event: 0, stream: 0, mmi: 0 } satisfies Record<NfpAnswer, number>,
+    /** Rule 24: unrequested messages withheld from clients that take one answer to each call. */
     withheld: 0,
+    /** The broker's own EVENTs about lost workers and their jobs. */
     ownEvents: 0,
+    /** EVENTs handed to the PUB socket. */
     eventsPublished: 0,
     workersReady: 0,
     workersLost: 0,
+    /** READYs of workers that are already registered for that service. */
     repeatedReadies: 0,
     keepalivesSent: 0,
     disconnectsSent: 0,
+    /** DISCONNECTs withheld by rule 8. */
     disconnectsWithheld: 0,
+    /** Notes withheld because the same note was sent within the minute. */
     notesWithheld: 0,
+    /** Everything dropped or refused, by reason. */
     dropped: { ...MESSAGE_DROPS, ...REFUSALS, ...ANSWER_LOSSES },
   };
 }

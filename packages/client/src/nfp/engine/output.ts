@@ -1,12 +1,7 @@
 /** NFP client: the effects of the current step, and the totals. */
-import { StepOutput } from '@proj/transport/engine';
-import type {
-  NfpClientDropReason,
-  NfpClientEffect,
-  NfpClientFailure,
-  NfpClientNote,
-  NfpClientStats,
-} from './events.js';
+import { ClientOutput } from '../../shared/client-output.js';
+import type { Tally } from '../../shared/client-output.js';
+import type { NfpClientDropReason, NfpClientEffect, NfpClientFailure, NfpClientNote } from './events.js';
 
 /** The last word of a worker. */
 export type Word = Pick<Extract<NfpClientEffect<unknown>, { kind: 'result' }>, 'status' | 'value' | 'body'>;
@@ -38,37 +33,27 @@ const newCounters = () => ({
     CLOSED: 0,
     UNEXPECTED_ANSWER: 0,
   },
-  dropped: new Map<NfpClientDropReason, number>(),
+  dropped: {} as Tally<NfpClientDropReason>,
 });
 
 /** Collects the effects of every part of the session. */
-export class Output<Ticket> extends StepOutput<NfpClientEffect<Ticket>, ReturnType<typeof newCounters>> {
+export class Output<Ticket> extends ClientOutput<
+  NfpClientEffect<Ticket>,
+  NfpClientNote,
+  ReturnType<typeof newCounters>
+> {
   constructor() {
     super(newCounters());
   }
 
-  /** Reports this every time. */
-  report(note: NfpClientNote): void {
-    this.effects.push({ kind: 'note', note });
-  }
-
   /** A message from this broker was dropped. */
   drop(reason: NfpClientDropReason, endpoint: string): void {
-    const { dropped } = this.counters;
-    dropped.set(reason, (dropped.get(reason) ?? 0) + 1);
-    this.note(reason, { kind: 'note', note: { code: 'message-dropped', reason, endpoint } });
+    this.dropAs(reason, { code: 'message-dropped', reason, endpoint });
   }
 
   /** The order failed. */
   fail(ticket: Ticket, code: NfpClientFailure, errors: readonly string[] = [], cause?: unknown): void {
     this.counters.failures[code]++;
     this.effects.push({ kind: 'failed', ticket, code, errors, cause });
-  }
-
-  /** A copy of the totals. */
-  get totals(): Omit<NfpClientStats, 'jobs' | 'questions' | 'bytes' | 'connections'> {
-    const { posts, polls, reposts, results, events, streams, aborts, lateAnswers, failures, dropped } = this.counters;
-    const counts = { posts, polls, reposts, results, events, streams, aborts, lateAnswers };
-    return { ...counts, failures: { ...failures }, dropped: Object.fromEntries(dropped) };
   }
 }

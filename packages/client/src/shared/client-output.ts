@@ -1,0 +1,35 @@
+/** The effects of a client's session during one step, in any protocol, and its totals. */
+import { StepOutput } from '@proj/transport/engine';
+
+/** Counts by reason; a reason appears when it is first counted. */
+export type Tally<Reason extends string> = Partial<Record<Reason, number>>;
+
+/** Reports notes and counts drops. `Counters` are the protocol's own. */
+export class ClientOutput<
+  Effect,
+  Note,
+  Counters extends { notesWithheld: number; readonly dropped: Tally<string> },
+> extends StepOutput<Effect | { readonly kind: 'note'; readonly note: Note }, Counters> {
+  /** A copy of the totals. */
+  get totals(): Omit<Counters, 'notesWithheld'> {
+    const { notesWithheld: _, ...totals } = this.counters;
+    return structuredClone(totals);
+  }
+
+  /** Reports this every time. */
+  report(note: Note): void {
+    this.effects.push({ kind: 'note', note });
+  }
+
+  /** Counts a dropped message, and reports it once a minute for each reason. */
+  protected dropAs(reason: keyof Counters['dropped'] & string, note: Note): void {
+    this.count(reason);
+    this.note(reason, { kind: 'note', note });
+  }
+
+  /** Counts a dropped message. */
+  protected count(reason: keyof Counters['dropped'] & string): void {
+    const dropped: Tally<string> = this.counters.dropped;
+    dropped[reason] = (dropped[reason] ?? 0) + 1;
+  }
+}
