@@ -1,6 +1,6 @@
 /**
  * A process that attacks a program over HTTP without its token. On the IPC channel, `{ attack, url }` starts an attack and `stop` ends it; the
- * reply to `stop` is the number of answers it got.
+ * reply to `stop` is a {@link SiegeReport}.
  */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -8,6 +8,13 @@ import { setPriority } from 'node:os';
 
 /** The CPU time that the attacker takes from others is not what is measured. */
 const NICE = 10;
+
+/** What an attack did while it lasted. */
+export interface SiegeReport {
+  readonly seconds: number;
+  readonly connections: number;
+  readonly answers: number;
+}
 
 /** One kind of attack. */
 interface Attack {
@@ -66,6 +73,8 @@ class Siege {
   readonly #attack: Attack;
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
+  readonly #begunAt = performance.now();
+  #connections = 0;
   #answers = 0;
   #isOver = false;
 
@@ -75,10 +84,11 @@ class Siege {
     for (let index = 0; index < this.#attack.connections; index++) this.#connect();
   }
 
-  stop(): number {
+  stop(): SiegeReport {
     this.#isOver = true;
     for (const socket of this.#sockets) socket.resetAndDestroy();
-    return this.#answers;
+    const seconds = (performance.now() - this.#begunAt) / 1000;
+    return { seconds, connections: this.#connections, answers: this.#answers };
   }
 
   #connect(): void {
@@ -92,6 +102,7 @@ class Siege {
     };
     let dripping: NodeJS.Timeout | undefined;
     socket.once('connect', () => {
+      this.#connections++;
       send();
       if (drip !== undefined) dripping = setInterval(() => socket.write(drip), DRIP_MS);
     });
@@ -118,7 +129,7 @@ process.once('disconnect', () => process.exit());
 process.on('message', (message: { attack: string; url: string } | 'names' | 'stop' | 'exit') => {
   if (message === 'exit') process.disconnect();
   else if (message === 'names') process.send?.(Object.keys(ATTACKS));
-  else if (message === 'stop') process.send?.(siege?.stop() ?? 0);
+  else if (message === 'stop') process.send?.(siege?.stop());
   else {
     siege = new Siege(message);
     process.send?.('begun');

@@ -1,13 +1,22 @@
 /**
  * Load from a separate process: many echo workers and pipelining clients on raw zeromq.js sockets, so that only the process
- * in the middle differs between runs. `{ requests, inFlight }` arrives on the IPC channel, and the result is sent back.
+ * in the middle differs between runs. A {@link LoadOrder} arrives on the IPC channel, and the result is sent back.
  */
+import { setTimeout } from 'node:timers/promises';
 import { Context, Dealer } from 'zeromq';
 import { CONTESTS } from './contests/index.js';
 import type { Protocol } from './contests/index.js';
 import type { Endpoints } from './process-under-test.js';
 
-/** The result of one request to the load process. */
+/**
+ * `inFlight` unanswered requests at a time, or `perSecond` of them whether or not others are answered: then the process in the middle may be
+ * idle in between.
+ */
+export type LoadOrder =
+  | { readonly requests: number; readonly inFlight: number }
+  | { readonly requests: number; readonly perSecond: number };
+
+/** The result of one order to the load process. */
 export interface LoadRun {
   readonly seconds: number;
   /** Time of each request, in microseconds. */
@@ -78,12 +87,7 @@ class Client {
    */
   async run(requests: number, inFlight: number): Promise<Float64Array> {
     const latencies = new Float64Array(requests);
-    // Each body holds its number among those in flight.
-    const bodies = Array.from({ length: Math.min(inFlight, requests) }, (_, slot) => {
-      const body = Buffer.alloc(plan.bodyBytes, 7);
-      body.writeUInt32LE(slot);
-      return body;
-    });
+    const bodies = numberedBodies(Math.min(inFlight, requests));
     const sentAt = bodies.map(() => 0);
     let sent = 0;
     const send = (slot: number): Promise<void> => {
@@ -103,23 +107,65 @@ class Client {
     }
     return latencies;
   }
+
+  /** Sends `requests` requests, `perSecond` of them, and resolves to how long each took from when it was sent. */
+  async pace(requests: number, perSecond: number): Promise<Float64Array> {
+    const latencies = new Float64Array(requests);
+    const sentAt = new Float64Array(requests);
+    const receiving = this.#receive(requests, (slot) => {
+      latencies[slot] = 1000 * (performance.now() - (sentAt[slot] ?? 0));
+    });
+    const begun = performance.now();
+    for (const [slot, body] of numberedBodies(requests).entries()) {
+      const ahead = begun + (1000 * slot) / perSecond - performance.now();
+      if (ahead > 0) await setTimeout(ahead);
+      sentAt[slot] = performance.now();
+      await this.#socket.send(dialect.request(body));
+    }
+    await receiving;
+    return latencies;
+  }
+
+  async #receive(answers: number, take: (slot: number) => void): Promise<void> {
+    for (let answered = 0; answered < answers;) {
+      const body = dialect.answer(await this.#socket.receive());
+      if (body === undefined) continue;
+      take(body.readUInt32LE());
+      answered++;
+    }
+  }
+}
+
+/** Each body holds its number. */
+function numberedBodies(count: number): Buffer[] {
+  return Array.from({ length: count }, (_, slot) => {
+    const body = Buffer.alloc(plan.bodyBytes, 7);
+    body.writeUInt32LE(slot);
+    return body;
+  });
 }
 
 const working = Array.from({ length: plan.workers }, work);
 const clients = Array.from({ length: 4 }, () => new Client());
 
-async function run(requests: number, inFlight: number): Promise<LoadRun> {
+async function run(order: LoadOrder): Promise<LoadRun> {
   const [before, startedAt] = [process.cpuUsage(), performance.now()];
-  const busy = clients.slice(0, inFlight);
-  const [share, window] = [requests / busy.length, inFlight / busy.length];
-  const latencies = await Promise.all(busy.map((client) => client.run(share, window)));
+  const busy = 'inFlight' in order ? clients.slice(0, order.inFlight) : clients;
+  const share = order.requests / busy.length;
+  const latencies = await Promise.all(
+    busy.map((client) =>
+      'inFlight' in order
+        ? client.run(share, order.inFlight / busy.length)
+        : client.pace(share, order.perSecond / busy.length),
+    ),
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   const { user, system } = process.cpuUsage(before);
   return { seconds, latencies: Float64Array.from(latencies.flatMap((one) => [...one])), cpuMicros: user + system };
 }
 
 process.once('disconnect', () => process.exit());
-process.on('message', (message: { requests: number; inFlight: number } | 'exit') => {
+process.on('message', (message: LoadOrder | 'exit') => {
   if (message === 'exit') {
     for (const socket of sockets) socket.close();
     void Promise.all(working).then(() => {
@@ -127,6 +173,6 @@ process.on('message', (message: { requests: number; inFlight: number } | 'exit')
     });
     return;
   }
-  void run(message.requests, message.inFlight).then((done) => process.send?.(done));
+  void run(message).then((done) => process.send?.(done));
 });
 process.send?.('connected');

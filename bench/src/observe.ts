@@ -5,7 +5,6 @@ import { ProcessUnderTest } from './process-under-test.js';
 import { BenchRig } from './rig.js';
 import { ratio, reportTable, sideBySide } from './samples.js';
 import type { Sample } from './samples.js';
-import { measureSieges } from './sieges.js';
 import { median } from './statistics.js';
 import type { Report } from './statistics.js';
 
@@ -28,7 +27,6 @@ const BOUND = 1000;
 export async function measureObserve(report: Report): Promise<void> {
   await measureCost(report);
   await measureScrapes(report);
-  await measureSieges(report);
 }
 
 /** Rounds with and without alternate in the same process: the same broker, started twice, can differ by a tenth in memory layout and compiled code. */

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, nextMessage, startChild } from './children.js';
 import type { Protocol } from './contests/index.js';
-import type { LoadPlan, LoadRun } from './load.js';
+import type { LoadOrder, LoadPlan, LoadRun } from './load.js';
 import type { Sample } from './samples.js';
 import { latencyOf } from './statistics.js';
 import { ProcessUnderTest } from './process-under-test.js';
@@ -45,9 +45,19 @@ export class BenchRig {
   }
 
   /** Sends `requests` requests, `inFlight` at a time, and waits for all answers. */
-  async run(requests: number, inFlight: number): Promise<RigSample> {
+  run(requests: number, inFlight: number): Promise<RigSample> {
+    return this.#carryOut({ requests, inFlight });
+  }
+
+  /** Sends `requests` requests, `perSecond` of them whether or not others are answered, and waits for all answers. */
+  pace(requests: number, perSecond: number): Promise<RigSample> {
+    return this.#carryOut({ requests, perSecond });
+  }
+
+  async #carryOut(order: LoadOrder): Promise<RigSample> {
+    const { requests } = order;
     const before = await this.#broker.measure();
-    const { seconds, latencies, cpuMicros } = await ask<LoadRun>(this.#load, { requests, inFlight });
+    const { seconds, latencies, cpuMicros } = await ask<LoadRun>(this.#load, order);
     const after = await this.#broker.measure();
     return {
       perSecond: requests / seconds,

@@ -17,6 +17,7 @@ import { measurePzqStores } from './pzq-store.js';
 import { measureProfiles } from './profile/measure.js';
 import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
 import { measureEngineScale } from './scale/engine.js';
+import { measureSieges } from './sieges.js';
 import { measureSteps } from './steps.js';
 import type { Report, Skip } from './statistics.js';
 import { measureZmtpBodies } from './zmtp-bodies.js';
@@ -52,7 +53,8 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     await measureZmtpIdle(report);
   },
   idle: measureIdle,
-  observe: measureObserve,
+  'observe-cost': measureObserve,
+  'observe-attacked': measureSieges,
   ...contests,
   mdp: async (report) => {
     measureMdpEngine(report);
@@ -79,5 +81,6 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
 
 /** Names of groups of sections. */
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  observe: ['observe-cost', 'observe-attacked'],
   scale: ['scale-engine', 'scale-crowds', 'scale-loads'],
 };

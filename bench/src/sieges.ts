@@ -1,44 +1,91 @@
-/** The effect of attacks over HTTP on the clients of a broker. */
+/** The effect of attacks over HTTP on the clients of a broker, and of the same attacks on a process beside it. */
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, startChild } from './children.js';
+import type { SiegeReport } from './http-siege.js';
 import { ProcessUnderTest } from './process-under-test.js';
 import { BenchRig } from './rig.js';
-import { ratio, reportTable, sideBySide } from './samples.js';
+import { reportTable, sideBySide } from './samples.js';
 import type { Sample } from './samples.js';
 import { median } from './statistics.js';
 import type { Report } from './statistics.js';
 
 const WORKERS = 64;
 const IN_FLIGHT = 200;
-/** Rounds of several seconds, so that each includes what happens once a second. */
-const REQUESTS = 40_000;
-const ROUNDS = 5;
-const TABLE = `MDP broker with --http under attack, ${WORKERS} workers, ${IN_FLIGHT} in flight`;
+const WARM_UP_REQUESTS = 150_000;
+/** Of the rate that the broker reaches when it never waits. At that rate, the machine has no core left for an attacker. */
+const LOAD_SHARE = 1 / 3;
+const ROUNDS = 9;
+const WARM_UP_ROUNDS = 1;
+/** So that each round includes what happens once a second. */
+const ROUND_SECONDS = 1;
+/** An attack has all its connections by then, and has used the turns that were saved. When it is over, its connections are gone by then. */
+const SETTLE_MS = 300;
 
-/** A broker with `--http` and a token; quiet rounds and rounds under attack alternate. */
+/** Quiet rounds, rounds with an attack on the broker, and rounds with the same attack on another process alternate. */
 export async function measureSieges(report: Report): Promise<void> {
   const broker = await ProcessUnderTest.start('mdp-broker-shown');
+  const bystander = await ProcessUnderTest.start('mdp-broker-shown');
   const rig = await BenchRig.start('mdp', () => Promise.resolve(broker), WORKERS);
   const siege = startChild('http-siege');
-  const url = await broker.command('show');
-  const run = () => rig.run(REQUESTS, IN_FLIGHT);
-  await sideBySide(0, [['warm up', run]]);
+  const [url, beside] = [await broker.command('show'), await bystander.command('show')];
+  await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
+  const { perSecond: most } = await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
+  const perSecond = 1000 * Math.round((most * LOAD_SHARE) / 1000);
+  const table = `MDP broker with --http under attack, ${WORKERS} workers, ${perSecond.toLocaleString('en')} requests a second`;
+  const run = () => rig.pace(perSecond * ROUND_SECONDS, perSecond);
   for (const attack of await ask<string[]>(siege, 'names')) {
-    const answersPerSecond: number[] = [];
-    const attacked = async (): Promise<Sample> => {
-      await ask(siege, { attack, url });
-      const sample = await run();
-      answersPerSecond.push((await ask<number>(siege, 'stop')) / (REQUESTS / sample.perSecond));
-      return sample;
-    };
+    const control = `${attack}, on a process beside it`;
     const quiet = `quiet, between: ${attack}`;
-    const samples = await sideBySide(ROUNDS, Object.entries({ [quiet]: run, [attack]: attacked }), 0);
-    reportTable(TABLE, samples, report);
-    const cell = { table: TABLE, row: attack, column: 'HTTP answers' };
-    report({ what: `${TABLE}: ${attack}: HTTP answers`, measured: median(answersPerSecond), unit: '/s', cell });
-    const measured = ratio(samples, attack, quiet, ({ latency }) => latency.p99) ?? Number.NaN;
-    const what = `HTTP attacked, ${attack}: p99 of requests over that of quiet rounds`;
-    report({ what, measured, unit: 'x', limit: { atMost: 1.2 } });
+    const reports = { [attack]: [] as SiegeReport[], [control]: [] as SiegeReport[] };
+    const samples = await sideBySide(
+      ROUNDS,
+      Object.entries({
+        [quiet]: run,
+        [attack]: () => whileAttacked(siege, { attack, url }, run, reports[attack]),
+        [control]: () => whileAttacked(siege, { attack, url: beside }, run, reports[control]),
+      }),
+      WARM_UP_ROUNDS,
+    );
+    reportTable(table, samples, report);
+    for (const [row, some] of Object.entries(reports)) {
+      const cell = (column: string, of: (one: SiegeReport) => number): void => {
+        const what = `${table}: ${row}: ${column}`;
+        report({ what, measured: median(some.map(of)), unit: '/s', cell: { table, row, column } });
+      };
+      cell('connections', ({ connections, seconds }) => connections / seconds);
+      cell('HTTP answers', ({ answers, seconds }) => answers / seconds);
+    }
+    const p99 = (row: string): number => median((samples.get(row) ?? []).map(({ latency }) => latency.p99));
+    const compare = (what: string, one: string, other: string, limit?: { readonly atMost: number }): void => {
+      const measured = p99(one) / p99(other);
+      report({
+        what: `HTTP attacked, ${attack}: ${what}`,
+        measured,
+        unit: 'x',
+        ...(limit === undefined ? {} : { limit }),
+      });
+    };
+    compare('p99 of requests over that of quiet rounds', attack, quiet);
+    compare('the same while a process beside it is attacked: what the machine costs', control, quiet);
+    compare('the first over the second: what the broker costs', attack, control, { atMost: 1.2 });
   }
   await dismiss(siege);
   await rig.stop();
+  await bystander.stop();
+}
+
+/** Runs it in the middle of an attack. */
+async function whileAttacked(
+  siege: ChildProcess,
+  order: { readonly attack: string; readonly url: unknown },
+  run: () => Promise<Sample>,
+  reports: SiegeReport[] = [],
+): Promise<Sample> {
+  await ask(siege, order);
+  await setTimeout(SETTLE_MS);
+  const sample = await run();
+  reports.push(await ask<SiegeReport>(siege, 'stop'));
+  await setTimeout(SETTLE_MS);
+  return sample;
 }
