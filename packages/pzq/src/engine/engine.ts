@@ -1,20 +1,41 @@
 /**
  * PZQ, the queue server: what is stored, which consumer gets it, and when it is done. The rules are those of docs/protocols/pzq.md.
  *
- * | rules | where |
- * | --- | --- |
- * | 1 to 6, 18 producers, their answers, limits | `producers/producer-side.ts`; sentences of refusals: `output.ts` |
- * | 2, 7 to 9 group commit, a store that fails | `producers/commits.ts`, `producers/pending-batch.ts` |
- * | 10 to 12, 16, 17 order, offers, leases | `delivery/consumer-side.ts`, `delivery/in-flight.ts`, `delivery/consumers.ts` |
- * | 10, 20, 25 what is in memory | `delivery/window.ts` |
- * | 13 to 15, 37 consumers' answers | `legality.ts`, `delivery/acknowledgement.ts` |
- * | 19 drain | `#onDrain`, `#finish` |
- * | 22 monitor | `monitor.ts` |
- * | 30 shared stores | `delivery/loading.ts`, `delivery/shared-leases.ts` |
- * | 32 delays | `delivery/loading.ts`, `delivery/delays.ts` |
- * | 11, 33 to 36 returns, lifetimes, dead letters | `delivery/dead-letters.ts` |
- * | 39 access | `#forbids` |
- * | 40 to 42 operators: pause, purge, consumers | `delivery/loading.ts`, `delivery/purge.ts`, `delivery/consumers.ts` |
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1, 3, 4, 6 | producers and their answers | producers/producer-side.ts |
+ * | 2 | stored, then answered | producers/commits.ts, producers/producer-side.ts |
+ * | 5 | words of a refusal | output.ts, producers/producer-side.ts |
+ * | 7 | group commit | producers/pending-batch.ts, producers/commits.ts, producers/producer-side.ts |
+ * | 8, 9 | one commit, failed commits | producers/commits.ts |
+ * | 10 | order, messages in memory | delivery/window.ts, delivery/consumer-side.ts |
+ * | 11 | messages that came back | delivery/consumer-side.ts, delivery/dead-letters.ts |
+ * | 12 | leases | delivery/consumer-side.ts |
+ * | 13 to 15 | acknowledgements | delivery/acknowledgement.ts, legality.ts |
+ * | 16 | bounds of messages in flight | delivery/in-flight.ts, delivery/consumers.ts, delivery/consumer-side.ts |
+ * | 17 | no consumer | delivery/consumer-side.ts, socket-plans.ts |
+ * | 18 | bounds of the queue | producers/producer-side.ts, engine.ts |
+ * | 19 | draining | engine.ts |
+ * | 20 | the start | delivery/window.ts, store/lmdb.ts, store/lmdb/draft.ts |
+ * | 21 | one process, undamaged | store/lmdb.ts, store/src/folder/holder.ts |
+ * | 22 | monitor | monitor.ts, frames/src/pzq/monitor.ts |
+ * | 25 | who keeps leases | store-calls.ts, delivery/window.ts, store/store.ts |
+ * | 26 | what every store does | store/compliance/suite.ts, store/store.ts |
+ * | 27 | keys | frames/src/pzq/key.ts, store/epoch.ts |
+ * | 28 | LMDB | store/lmdb.ts |
+ * | 29 | PostgreSQL | store/postgres.ts |
+ * | 30 | several servers | delivery/shared-leases.ts, delivery/loading.ts, store/postgres.ts |
+ * | 31 | memory is not durable | store/memory.ts |
+ * | 32 | delays | delivery/delays.ts, delivery/loading.ts |
+ * | 33 | lifetimes | delivery/dead-letters.ts, delivery/delays.ts, delivery/loading.ts |
+ * | 34, 36 | deliveries and rests | delivery/dead-letters.ts |
+ * | 35 | dead letters | delivery/dead-letters.ts, dead-letter-requests.ts |
+ * | 37 | extended leases | delivery/acknowledgement.ts |
+ * | 38 | headers | frames/src/pzq/headers.ts, producers/producer-side.ts |
+ * | 39 | access | engine.ts |
+ * | 40 | pause | delivery/loading.ts, engine.ts |
+ * | 41 | purge | delivery/purge.ts |
+ * | 42 | drained consumers | delivery/consumers.ts |
  */
 import { totalBytes } from '@proj/frames';
 import type { PzqFromMonitor, PzqFromProducer, PzqProduce, PzqUnusable } from '@proj/frames/pzq';

@@ -1,4 +1,18 @@
-/** EventMQ scheduler, the engine: one conversation with one broker at a time, and jobs, which outlive it. Section 11 of docs/protocols/emqp.md. */
+/**
+ * EventMQ scheduler, the engine: one conversation with one broker at a time, and jobs, which outlive it. The rules are those of
+ * docs/protocols/emqp.md, section "Scheduler".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | the broker | broker-connection.ts, engine.ts, legality.ts |
+ * | 2 | jobs in the store | job-table.ts, records.ts |
+ * | 3 | identity of a job | schedule-command.ts |
+ * | 4 | SCHEDULE and UNSCHEDULE | job-table.ts |
+ * | 5 | intervals and cron | timetable.ts, cron.ts, schedule-command.ts |
+ * | 6 | what is sent | schedule-command.ts |
+ * | 7 | runs that were missed | timetable.ts |
+ * | 8 | no broker | job-table.ts, legality.ts |
+ */
 import { emqpTime } from '@proj/frames/emqp';
 import type { EmqpToScheduler } from '@proj/frames/emqp';
 import type { Engine, Entropy, TimerEvent } from '@proj/transport';

@@ -2,21 +2,36 @@
  * eMQP/1.0, the broker: each event in its place. What a command leads to stands in `legality.ts`; the rules are those of
  * docs/protocols/emqp.md, section "Broker".
  *
- * | rules | where |
- * | --- | --- |
- * | 1, 12, 21, 23 to 25 what is understood | the decoders in `@proj/frames/emqp` |
- * | 2 to 6, 8 INFORM, heartbeats, expiry, farewells | `peers/registration.ts`, `peers/peers.ts` |
- * | 7, 9 our farewell, acceptances | `output.ts`, `jobs/dispatcher.ts` |
- * | 10, 11, 19 results, silent workers | `jobs/results.ts` |
- * | 13 to 15 queues, slots, limits | `jobs/dispatcher.ts`, `jobs/queues.ts` |
- * | 16 to 18, 20 lost workers and jobs | `peers/registration.ts`, `jobs/lost-workers.ts`, `jobs/job-endings.ts` |
- * | 22 schedules | `peers/schedulers.ts` |
- * | 26, 27 DISCONNECT, stopping | `#onDisconnect`, `peers/farewells.ts` |
- * | 28 to 30 administration | `#onAdmin`, `management/admin.ts` |
- * | 31, 32, 34 PUBLISH | `#onPublish`; the device: `pubsub-engine.ts` |
- * | 33 access | `../../shared/rights.ts`, `peers/registration.ts` |
- * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee/guarantee.ts`, `guarantee/keeper.ts`, `guarantee/records.ts`, `guarantee/repeats.ts` |
- * | 37 to 39 dismissed workers, paused and purged queues | `peers/farewells.ts`, `jobs/dispatcher.ts`, `jobs/job-endings.ts` |
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | the queues of an INFORM | frames/src/emqp/queues.ts |
+ * | 2, 4, 5 | INFORM and ACK | peers/registration.ts |
+ * | 3 | heartbeats | peers/registration.ts, peers/peers.ts |
+ * | 6 | silent peers | peers/registration.ts, peers/peers.ts |
+ * | 7 | our farewell | output.ts, peers/farewells.ts |
+ * | 8 | a peer's farewell | peers/registration.ts, legality.ts |
+ * | 9 | acceptance | jobs/dispatcher.ts |
+ * | 10, 11 | results | jobs/results.ts, jobs/job-endings.ts, jobs/job.ts |
+ * | 12 | passed on byte for byte | jobs/dispatcher.ts, frames/src/emqp/encode.ts |
+ * | 13, 14 | which worker, which queue | jobs/dispatcher.ts, jobs/queues.ts |
+ * | 15 | bounds of queues | jobs/queues.ts, jobs/backlogs.ts, jobs/dispatcher.ts |
+ * | 16 to 18, 20 | lost, unreachable and leaving workers | jobs/lost-workers.ts, peers/registration.ts, jobs/job-endings.ts |
+ * | 19 | silent ends of jobs | jobs/results.ts |
+ * | 21 | seven or nine frames | frames/src/emqp/decode.ts |
+ * | 22 | which scheduler | peers/schedulers.ts |
+ * | 23 to 25 | versions, lower case, any bytes | frames/src/emqp/decode.ts |
+ * | 26 | DISCONNECT | engine.ts |
+ * | 27 | stopping | peers/farewells.ts |
+ * | 28 | the admin port | engine.ts, legality.ts |
+ * | 29, 30 | answers to admins | management/admin.ts |
+ * | 31, 34 | the pub-sub device | pubsub-engine.ts, pubsub.ts |
+ * | 32 | PUBLISH at the broker | engine.ts, pubsub.ts |
+ * | 33 | access | peers/registration.ts, engine.ts, shared/rights.ts |
+ * | 35 | guaranteed jobs in a store | guarantee/guarantee.ts, guarantee/keeper.ts, guarantee/records.ts |
+ * | 36 | guaranteed jobs asked for again | guarantee/repeats.ts, guarantee/guarantee.ts |
+ * | 37 | dismissed peers | peers/farewells.ts, jobs/dispatcher.ts |
+ * | 38 | paused queues | jobs/dispatcher.ts, jobs/queues.ts, engine.ts |
+ * | 39 | purged queues | jobs/job-endings.ts, engine.ts |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';

@@ -1,21 +1,32 @@
 /**
  * 18/MDP 0.2, 7/MDP 0.1 and 8/MMI, the broker: which peer may send what, which are alive, what follows. Rules: docs/protocols/mdp.md, "Broker".
  *
- * | rules | where |
- * | --- | --- |
- * | 1, 3 versions and framing side by side | `records.ts`, `framingOf`: each peer is answered in its own framing |
- * | 2 services per version, bridge | `state.ts`, `partials.ts` |
- * | 4, 5, 6 names, bodies, addresses | the decoder in `@proj/frames/mdp`; `#onReply` |
- * | 7, 9, 10, 12, 15 what each worker command means | `legality.ts` |
- * | 8 DISCONNECT once per interval | `output.ts` |
- * | 11, 13 heartbeats and expiry | `#onTimer`, `lost-workers.ts`, `shared/worker-table.ts` |
- * | 14, 16 resend, unreachable peers | `lost-workers.ts`, `#onUndeliverable`, `dispatcher.ts` |
- * | 17 how long requests wait | `request-expiry.ts` |
- * | 18 to 22 limits, fairness, choice of worker, replies | `dispatcher.ts` |
- * | 23, 24 spacing hint, drain | `#heard`, `#onDrain`, `#finish` |
- * | 25, 26, 27 MMI | `#onRequest`, `management/mmi.ts` |
- * | 28, 30 access, dismissed workers | `shared/rights.ts`, `#onAccess`, `#onDismiss` |
- * | 29 services inside the broker | `management/own-services.ts` |
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | both versions at one ROUTER | records.ts, socket-plans.ts |
+ * | 2 | services per version, bridge | state.ts, partials.ts |
+ * | 3 | strict frames, `acceptLeadingEmpty` | frames/src/mdp/decode.ts, socket-plans.ts |
+ * | 4 | names of services | frames/src/mdp/decode.ts, dispatcher.ts, engine.ts |
+ * | 5 | bodies as they came | frames/src/mdp/decode.ts, dispatcher.ts |
+ * | 6 | one address of a client | frames/src/mdp/decode.ts, engine.ts |
+ * | 7, 9, 10, 12, 15 | what each command of a worker means | legality.ts, engine.ts |
+ * | 8 | one DISCONNECT per interval | output.ts |
+ * | 11 | heartbeats | engine.ts, shared/worker-table.ts |
+ * | 13 | silent workers | lost-workers.ts, shared/worker-table.ts |
+ * | 14 | jobs that go back | lost-workers.ts, dispatcher.ts |
+ * | 16 | unreachable peers | engine.ts, lost-workers.ts |
+ * | 17 | how long requests wait | request-expiry.ts, dispatcher.ts |
+ * | 18 | bounds of queues | dispatcher.ts, shared/displacement.ts, shared/budget.ts |
+ * | 19 | open requests of a client | dispatcher.ts |
+ * | 20 | clients take turns | shared/fair-queue.ts, dispatcher.ts |
+ * | 21 | which worker is next | dispatcher.ts |
+ * | 22 | PARTIAL and FINAL | dispatcher.ts, partials.ts |
+ * | 23 | hint at other intervals | engine.ts, shared/worker-table.ts |
+ * | 24 | closing | engine.ts |
+ * | 25 to 27 | MMI | management/mmi.ts, engine.ts |
+ * | 28 | access | engine.ts, shared/rights.ts, lost-workers.ts |
+ * | 29 | services inside the broker | management/own-services.ts, own-handlers.ts |
+ * | 30 | dismissed workers | lost-workers.ts, engine.ts |
  */
 import { equalBytes } from '@proj/frames';
 import type {

@@ -1,6 +1,13 @@
 /**
  * 18/MDP and 7/MDP, a client application that is the broker: it distributes its own requests. To workers it is a broker with `bridge` whose
  * clients are the calls; the rules of the calling side are in docs/protocols/mdp.md, section "Pool".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | workers, as in a broker | engine.ts, pool-engine.ts |
+ * | 2 | each call is a client | pool-engine.ts, pool-calls.ts |
+ * | 3 | timeouts, aborts | pool-engine.ts, shared/calls.ts, pool-calls.ts |
+ * | 4 | draining | engine.ts, pool-engine.ts |
  */
 import type { MdpClientReply } from '@proj/frames/mdp';
 import { HeapDeadline } from '@proj/heartbeat';

@@ -2,22 +2,31 @@
  * NFP, the broker: each event in its place. What a command leads to stands in `legality.ts`; the rules are those of docs/protocols/nfp.md,
  * section "Broker".
  *
- * | rules | where |
- * | --- | --- |
- * | 1, 2 header dialects, command forms | `output.ts`, `peers/clients.ts`, `Worker.form` |
- * | 3 to 8 OPEN, READY, KEEPALIVE, DISCONNECT, strangers | `peers/registration.ts`, `peers/workers.ts` |
- * | 9 to 11 calls, targets | `jobs/dispatcher.ts`, `jobs/targets.ts`, `jobs/job-sender.ts` |
- * | 12 waiting | `jobs/waiting.ts` |
- * | 13 lost workers | `jobs/lost-workers.ts` |
- * | 14 closing | `#finish` |
- * | 15, 22 answers, events for subscribers | `jobs/answers.ts` |
- * | 16 bad input | `#onMalformed` |
- * | 17, 18, 20 management, inventory | `management/own-services.ts`, `management/mmi.ts`, `management/inventory.ts`, `#onManagement` |
- * | 19 bounds | `jobs/job-table.ts`, `jobs/kept-bodies.ts`, `peers/services.ts`, `peers/clients.ts` |
- * | 21 files | `management/file-calls.ts` |
- * | 23 access | `../../shared/rights.ts`, `peers/registration.ts`, `#onCall` |
- * | 24 one answer to each call | `jobs/gathers.ts`, `Output.tellUnasked` |
- * | 25 dismissed workers | `peers/registration.ts`, `jobs/targets.ts` |
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | dialects of the header | output.ts |
+ * | 2 | forms of a command | peers/clients.ts, output.ts |
+ * | 3, 4, 8 | OPEN, READY, strangers | peers/registration.ts, legality.ts |
+ * | 5 | KEEPALIVE | peers/workers.ts, peers/registration.ts |
+ * | 6 | signs of life | legality.ts, peers/workers.ts, peers/registration.ts |
+ * | 7 | how a registration ends | peers/registration.ts, engine.ts |
+ * | 9 | calls | jobs/dispatcher.ts, jobs/job-sender.ts |
+ * | 10 | targets | jobs/targets.ts |
+ * | 11 | targets that mean nobody | jobs/dispatcher.ts, jobs/kept-bodies.ts |
+ * | 12 | waiting jobs | jobs/waiting.ts, jobs/worker-names.ts |
+ * | 13 | lost workers | jobs/lost-workers.ts, peers/registration.ts |
+ * | 14 | closing | engine.ts |
+ * | 15 | answers of workers | jobs/answers.ts |
+ * | 16 | bad input | engine.ts, legality.ts |
+ * | 17 | management | management/mmi.ts, management/own-services.ts |
+ * | 18 | management commands | management/own-services.ts, engine.ts |
+ * | 19 | bounds | jobs/job-table.ts, jobs/kept-bodies.ts, peers/services.ts, peers/clients.ts |
+ * | 20 | inventory | management/inventory.ts, management/own-services.ts |
+ * | 21 | files | management/file-calls.ts, file-service.ts |
+ * | 22 | events for subscribers | jobs/answers.ts, socket-plans.ts, frames/src/nfp/published.ts |
+ * | 23 | access | peers/registration.ts, engine.ts, shared/rights.ts |
+ * | 24 | one answer of all workers | jobs/gathers.ts, jobs/answers.ts, output.ts |
+ * | 25 | dismissed workers | peers/registration.ts, jobs/targets.ts |
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';

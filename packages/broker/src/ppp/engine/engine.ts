@@ -1,19 +1,28 @@
 /**
  * 6/PPP, the queue: clients in front, workers behind. The rules are those of docs/protocols/ppp.md, section "Queue".
  *
- * | rules | where |
- * | --- | --- |
- * | 1, 2, 6, 9, 10 what each message of a worker means | `backend.ts`, `LEGALITY` |
- * | 3, 4 frame counts, envelopes | the decoders in `@proj/frames/ppp` |
- * | 5, 17 two ROUTERs, handover | `queue.ts`, `socket-plans.ts`, `shared/connections.ts` |
- * | 7, 11, 12 heartbeats, expiry, unreachable workers | `backend.ts`, `shared/worker-table.ts` |
- * | 8, 13, 16 choice of worker, resends, job timeout | `dispatcher.ts`, `backend.ts` |
- * | 14 bounds and age of waiting requests | `dispatcher.ts`; here `#expire` |
- * | 15 clients that left | `#clientGone` |
- * | 18 ids are bytes | `Peer`; `backend.ts`, `#onReply` |
- * | 19 drain | `backend.ts` |
- * | 20 access | `shared/rights.ts`, `backend.ts`; here `#onMessage` |
- * | 21 dismissed workers | `backend.ts` |
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1, 6 | READY, first and again | legality.ts, backend.ts |
+ * | 2 | nothing to strangers | backend.ts |
+ * | 3 | control or reply | frames/src/ppp/decode.ts |
+ * | 4 | address stacks | frames/src/ppp/decode.ts, engine.ts |
+ * | 5 | two ROUTERs | socket-plans.ts, queue.ts |
+ * | 7 | heartbeats | backend.ts, shared/worker-table.ts |
+ * | 8 | which worker is next | dispatcher.ts |
+ * | 9 | whose reply counts | legality.ts, backend.ts |
+ * | 10 | signs of life | legality.ts, backend.ts |
+ * | 11 | silent workers | lost-workers.ts, shared/worker-table.ts |
+ * | 12 | unreachable workers | lost-workers.ts, backend.ts |
+ * | 13 | jobs that go back | lost-workers.ts, dispatcher.ts |
+ * | 14 | waiting requests | dispatcher.ts, engine.ts |
+ * | 15 | clients that left | engine.ts |
+ * | 16 | job timeout | lost-workers.ts, dispatcher.ts |
+ * | 17 | a peer replaces its old connection | socket-plans.ts, shared/connections.ts |
+ * | 18 | ids are bytes | backend.ts |
+ * | 19 | closing | backend.ts |
+ * | 20 | access | backend.ts, engine.ts, shared/rights.ts |
+ * | 21 | dismissed workers | lost-workers.ts, backend.ts |
  */
 import type { PppAddressedReply, PppClientRequest, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';

@@ -1,6 +1,13 @@
 /**
  * 6/PPP, its other reading: an application that distributes its own work. The workers' side is that of a queue (`backend.ts`); the rules of the
  * calling side are in docs/protocols/ppp.md, section "Pool".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | workers, as in a queue | backend.ts |
+ * | 2 | the address of a call | pool-engine.ts, frames/src/ppp/correlation.ts, pool-calls.ts |
+ * | 3 | content of one frame | pool.ts |
+ * | 4 | `request()` and how it fails | pool-engine.ts, pool.ts, pool-calls.ts |
  */
 import type { Engine, TimerEvent } from '@proj/transport';
 import type { EngineSnapshot } from '@proj/transport/engine';

@@ -1,4 +1,17 @@
-/** Majordomo client: section "MDP/Client" of 18/MDP (0.2) and 7/MDP (0.1). */
+/**
+ * Majordomo client: section "MDP/Client" of 18/MDP (0.2) and 7/MDP (0.1). The rules are those of docs/protocols/mdp.md, section "Client".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | DEALER, empty frame | frames/src/mdp/encode.ts, client.ts |
+ * | 2 | one request per socket | shared/request-socket-pool.ts, shared/request-sockets.ts |
+ * | 3 | which message counts | session.ts |
+ * | 4 | timeouts and tries | shared/request-socket-pool.ts, shared/request-legality.ts |
+ * | 5 | `request()`, `stream()` | client.ts, request-runner.ts |
+ * | 6, 9 | endpoints | shared/endpoints.ts |
+ * | 7 | `service()`, `failFast` | client.ts |
+ * | 8 | frames of a reply | frames/src/mdp/decode.ts, client.ts |
+ */
 import type { MdpClientReply, MdpClientRequest, MdpMalformedReason, MdpToClient } from '@proj/frames/mdp';
 import type { RequestEffect, RequestEvent, RequestNote, RequestProtocol } from '../../shared/events.js';
 import { RequestSocketPool } from '../../shared/request-socket-pool.js';

@@ -1,6 +1,19 @@
 /**
- * NFP client, the engine: jobs are posted, then polled until all their workers have said their last word, and end once. Section "Client" of
- * docs/protocols/nfp.md. `legality.ts` decides what an event means for a job.
+ * NFP client, the engine: jobs are posted, then polled until all their workers have said their last word, and end once. `legality.ts` decides
+ * what an event means for a job. The rules are those of docs/protocols/nfp.md, section "Client".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | the connection | broker-connection.ts, call-tracker.ts |
+ * | 2 | one POST, then GET | call-tracker.ts, job-progress.ts |
+ * | 3 | a worker's last word | job-answers.ts, legality.ts, job-progress.ts |
+ * | 4 | a lost connection | job-progress.ts, job-answers.ts, call-tracker.ts |
+ * | 5 | aborted jobs | session.ts, call-tracker.ts |
+ * | 6 | services of the broker, management | questions.ts, question-answers.ts |
+ * | 7 | events and input | open-jobs.ts, job.ts |
+ * | 8 | jobs in a store | job-book.ts, open-jobs.ts |
+ * | 9 | files | file-transfer.ts, files.ts |
+ * | 10 | one end, bounds | state.ts, session.ts, job.ts |
  */
 import type { NfpClientAnswer, NfpToClient } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';

@@ -1,4 +1,17 @@
-/** Lazy Pirate client: the program in front of a 6/PPP queue, or of any REQ-REP service. Section 6 of docs/protocols/ppp.md. */
+/**
+ * Lazy Pirate client: the program in front of a 6/PPP queue, or of any REQ-REP service. The rules are those of docs/protocols/ppp.md, section
+ * "Client".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | like a REQ socket | frames/src/ppp/encode.ts, client.ts |
+ * | 2 | one request per socket | shared/request-socket-pool.ts, shared/request-sockets.ts |
+ * | 3 | timeouts and tries | shared/request-socket-pool.ts, shared/request-legality.ts |
+ * | 4, 6 | which message counts | session.ts, frames/src/ppp/decode.ts |
+ * | 5 | endpoints | shared/endpoints.ts |
+ * | 7 | aborts | shared/request-socket-pool.ts, shared/on-abort.ts, request-runner.ts |
+ * | 8 | sockets given up | shared/request-sockets.ts, request-runner.ts |
+ */
 import type { PppClientReply, PppContent, PppMalformedReason, PppToClient } from '@proj/frames/ppp';
 import type { RequestEffect, RequestEvent, RequestNote, RequestProtocol } from '../../shared/events.js';
 import { RequestSocketPool } from '../../shared/request-socket-pool.js';

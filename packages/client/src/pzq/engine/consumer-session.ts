@@ -1,6 +1,10 @@
 /**
- * PZQ consumer, the engine: receives, delivers and acknowledges messages. Rule 24 of docs/protocols/pzq.md. `consumer-legality.ts` decides what
- * an event means for a message, `delivery-expiry.ts` which deliveries are too old.
+ * PZQ consumer, the engine: receives, delivers and acknowledges messages. `consumer-legality.ts` decides what an event means for a message. The
+ * rules are those of docs/protocols/pzq.md.
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 24 | a consumer | consumer-session.ts, consumer-state.ts, delivery-expiry.ts, consumer.ts |
  */
 import type { PzqToConsumer } from '@proj/frames/pzq';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';

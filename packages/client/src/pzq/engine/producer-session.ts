@@ -1,6 +1,10 @@
 /**
- * PZQ producer, the engine: a window of messages, each sent until it is acknowledged. Rule 23 of docs/protocols/pzq.md. `producer-legality.ts`
- * decides what an event means for a message, `queue-connection.ts` which queue messages go to.
+ * PZQ producer, the engine: a window of messages, each sent until it is acknowledged. `producer-legality.ts` decides what an event means for a
+ * message. The rules are those of docs/protocols/pzq.md.
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 23 | a producer | producer-session.ts, producer-state.ts, queue-connection.ts, producer.ts |
  */
 import type { PzqToProducer } from '@proj/frames/pzq';
 import type { Engine, TimerEvent } from '@proj/transport';

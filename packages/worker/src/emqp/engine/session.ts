@@ -1,4 +1,22 @@
-/** EventMQ job manager: every decision of one worker. Section 10 of docs/protocols/emqp.md. */
+/**
+ * EventMQ job manager: every decision of one worker. The rules are those of docs/protocols/emqp.md, section "Job manager".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | routing ids | session.ts |
+ * | 2 | INFORM, ACK, READY | session.ts, legality.ts |
+ * | 3 | slots and processes | slots.ts, job-pool.ts, job-host.ts |
+ * | 4 | which jobs are answered | state.ts, replies.ts |
+ * | 5 | what a job names | job-process.mjs |
+ * | 6 | arguments and results | job-process.mjs, frames/src/emqp/job.ts |
+ * | 7 | retries | slots.ts |
+ * | 8 | time limits | slots.ts, job-pool.ts |
+ * | 9 | processes that die | slots.ts, job-pool.ts, job-process.mjs |
+ * | 10 | heartbeats, a silent broker | session.ts, shared/broker-connection.ts, replies.ts |
+ * | 11 | draining | session.ts, slots.ts |
+ * | 12 | DISCONNECT and farewells | session.ts, legality.ts, replies.ts |
+ * | 13 | REQUESTs beyond the slots | session.ts, slots.ts |
+ */
 import { decodeEmqpHeaders, emqpTime } from '@proj/frames/emqp';
 import type { EmqpQueue, EmqpRequest, EmqpToWorker } from '@proj/frames/emqp';
 import type { Engine, Entropy, RejectReason, TimerEvent } from '@proj/transport';

@@ -1,4 +1,21 @@
-/** 18/MDP and 7/MDP "MDP/Worker": every decision of one connection to one broker for one service. Section 5 of docs/protocols/mdp.md. */
+/**
+ * 18/MDP and 7/MDP "MDP/Worker": every decision of one connection to one broker for one service. The rules are those of docs/protocols/mdp.md,
+ * section "Worker".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | one DEALER, READY first | session.ts |
+ * | 2 | heartbeats | shared/broker-connection.ts, session.ts |
+ * | 3 | a silent broker | shared/broker-connection.ts, session.ts |
+ * | 4 | DISCONNECT | legality.ts, session.ts, shared/job-slot.ts |
+ * | 5 | PARTIAL and FINAL | session.ts |
+ * | 6 | failed handlers | session.ts, worker-runner.ts |
+ * | 7 | a second REQUEST | shared/job-slot.ts, legality.ts |
+ * | 8 | endpoints, `preferFirst` | shared/broker-connection.ts, first-probe.ts |
+ * | 9 | back-off | shared/broker-connection.ts, heartbeat/src/backoff.ts |
+ * | 10 | draining | session.ts, legality.ts |
+ * | 11 | concurrency | worker-group.ts |
+ */
 import type { MdpDisconnect, MdpHeartbeat, MdpToWorker, MdpWorkerRequest } from '@proj/frames/mdp';
 import type { Engine, RejectReason, TimerEvent } from '@proj/transport';
 import { BrokerConnection } from '../../shared/broker-connection.js';

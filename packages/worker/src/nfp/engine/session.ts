@@ -1,4 +1,25 @@
-/** NFP worker: every decision about its connection and its jobs. Section 8 of docs/protocols/nfp.md. */
+/**
+ * NFP worker: every decision about its connection and its jobs. The rules are those of docs/protocols/nfp.md, section "Worker".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 to 3 | OPEN, READY, KEEPALIVE, DISCONNECT | broker-connection.ts, shared/broker-connection.ts |
+ * | 4 | accepted jobs | jobs/call-handler.ts, jobs/commits.ts, records.ts |
+ * | 5 | running jobs | jobs/lifecycle.ts, state.ts, jobs/call-handler.ts |
+ * | 6 | known uuids | jobs/call-handler.ts, legality.ts |
+ * | 7 | GET | jobs/call-handler.ts, legality.ts |
+ * | 8 | DELETE | jobs/call-handler.ts, jobs/lifecycle.ts, jobs/commits.ts, legality.ts |
+ * | 9 | what a task gets and sends | jobs/answers.ts, put-queue.ts, task-run.ts, jobs/lifecycle.ts |
+ * | 10 | what is no call | jobs/call-handler.ts, records.ts |
+ * | 11 | a full disk | jobs/commits.ts, records.ts |
+ * | 12 | after a crash | jobs/lifecycle.ts, records.ts |
+ * | 13 | how long results are kept | jobs/retention.ts |
+ * | 14 | draining | session.ts, jobs/lifecycle.ts |
+ * | 15 | management | management.ts |
+ * | 16 | shared files | file-sharing.ts |
+ * | 17 | inventory and files from the broker | broker-services.ts, jobs/questions.ts |
+ * | 18 | base tasks | base/tasks.ts, base/catalogue.ts, base/job-rows.ts, base/shell.ts |
+ */
 import type { NfpToWorker } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
 import { checksOf } from '../../shared/invariants.js';

@@ -1,4 +1,20 @@
-/** 6/PPP, the worker: every decision of one connection to one queue. Section 4 of docs/protocols/ppp.md. */
+/**
+ * 6/PPP, the worker: every decision of one connection to one queue. The rules are those of docs/protocols/ppp.md, section "Worker".
+ *
+ * | rule | what | file |
+ * | --- | --- | --- |
+ * | 1 | one DEALER, READY first | session.ts |
+ * | 2 | heartbeats | shared/broker-connection.ts, session.ts |
+ * | 3 | the form of a reply | session.ts, frames/src/ppp/encode.ts |
+ * | 4 | any content, any addresses | frames/src/ppp/decode.ts |
+ * | 5 | a silent queue | shared/broker-connection.ts, session.ts |
+ * | 6 | back-off | shared/broker-connection.ts, heartbeat/src/backoff.ts |
+ * | 7 | endpoints | shared/broker-connection.ts |
+ * | 8 | failed handlers | session.ts, worker-runner.ts |
+ * | 9 | waiting requests | shared/job-slot.ts, legality.ts |
+ * | 10 | draining | session.ts, legality.ts |
+ * | 11 | `bind` | session.ts, shared/broker-connection.ts |
+ */
 import { totalBytes } from '@proj/frames';
 import type { PppReady, PppRequest, PppToWorker } from '@proj/frames/ppp';
 import type { Engine, RejectReason, TimerEvent } from '@proj/transport';
