@@ -7,7 +7,7 @@
  * | 1 | the queues of an INFORM | frames/src/emqp/queues.ts |
  * | 2, 4, 5 | INFORM and ACK | peers/registration.ts |
  * | 3 | heartbeats | peers/registration.ts, peers/peers.ts |
- * | 6 | silent peers | peers/registration.ts, peers/peers.ts |
+ * | 6 | signs of life, silent peers | peers/registration.ts, peers/peers.ts, legality.ts |
  * | 7 | our farewell | output.ts, peers/farewells.ts |
  * | 8 | a peer's farewell | peers/registration.ts, legality.ts |
  * | 9 | acceptance | jobs/dispatcher.ts |
@@ -25,7 +25,7 @@
  * | 28 | the admin port | engine.ts, legality.ts |
  * | 29, 30 | answers to admins | management/admin.ts |
  * | 31, 34 | the pub-sub device | pubsub-engine.ts, pubsub.ts |
- * | 32 | PUBLISH at the broker | engine.ts, pubsub.ts |
+ * | 32 | PUBLISH at the broker | engine.ts, pubsub.ts, pubsub-engine.ts |
  * | 33 | access | peers/registration.ts, engine.ts, shared/rights.ts |
  * | 35 | guaranteed jobs in a store | guarantee/guarantee.ts, guarantee/keeper.ts, guarantee/records.ts |
  * | 36 | guaranteed jobs asked for again | guarantee/repeats.ts, guarantee/guarantee.ts |

@@ -17,13 +17,13 @@
  * | 13 | lost workers | jobs/lost-workers.ts, peers/registration.ts |
  * | 14 | closing | engine.ts |
  * | 15 | answers of workers | jobs/answers.ts |
- * | 16 | bad input | engine.ts, legality.ts |
+ * | 16 | bad input | engine.ts, legality.ts, frames/src/nfp/decode.ts |
  * | 17 | management | management/mmi.ts, management/own-services.ts |
  * | 18 | management commands | management/own-services.ts, engine.ts |
  * | 19 | bounds | jobs/job-table.ts, jobs/kept-bodies.ts, peers/services.ts, peers/clients.ts |
  * | 20 | inventory | management/inventory.ts, management/own-services.ts |
  * | 21 | files | management/file-calls.ts, file-service.ts |
- * | 22 | events for subscribers | jobs/answers.ts, socket-plans.ts, frames/src/nfp/published.ts |
+ * | 22 | events for subscribers | jobs/answers.ts, output.ts, socket-plans.ts, frames/src/nfp/published.ts |
  * | 23 | access | peers/registration.ts, engine.ts, shared/rights.ts |
  * | 24 | one answer of all workers | jobs/gathers.ts, jobs/answers.ts, output.ts |
  * | 25 | dismissed workers | peers/registration.ts, jobs/targets.ts |

@@ -6,7 +6,7 @@
  * | --- | --- | --- |
  * | 1 | one DEALER, READY first | session.ts |
  * | 2 | heartbeats | shared/broker-connection.ts, session.ts |
- * | 3 | a silent broker | shared/broker-connection.ts, session.ts |
+ * | 3 | signs of life, a silent broker | shared/broker-connection.ts, legality.ts, session.ts |
  * | 4 | DISCONNECT | legality.ts, session.ts, shared/job-slot.ts |
  * | 5 | PARTIAL and FINAL | session.ts |
  * | 6 | failed handlers | session.ts, worker-runner.ts |

@@ -7,7 +7,7 @@
  * | 2 | heartbeats | shared/broker-connection.ts, session.ts |
  * | 3 | the form of a reply | session.ts, frames/src/ppp/encode.ts |
  * | 4 | any content, any addresses | frames/src/ppp/decode.ts |
- * | 5 | a silent queue | shared/broker-connection.ts, session.ts |
+ * | 5 | signs of life, a silent queue | shared/broker-connection.ts, legality.ts, session.ts |
  * | 6 | back-off | shared/broker-connection.ts, heartbeat/src/backoff.ts |
  * | 7 | endpoints | shared/broker-connection.ts |
  * | 8 | failed handlers | session.ts, worker-runner.ts |
