@@ -13,7 +13,11 @@ export class ClientOutput<
   /** A copy of the totals. */
   get totals(): Omit<Counters, 'notesWithheld'> {
     const { notesWithheld: _, ...totals } = this.counters;
-    return structuredClone(totals);
+    const copies = Object.entries<unknown>(totals).map(([name, value]) => [
+      name,
+      isTally(value) ? { ...value } : value,
+    ]);
+    return Object.fromEntries(copies) as typeof totals;
   }
 
   /** Reports this every time. */
@@ -32,4 +36,8 @@ export class ClientOutput<
     const dropped: Tally<string> = this.counters.dropped;
     dropped[reason] = (dropped[reason] ?? 0) + 1;
   }
+}
+
+function isTally(value: unknown): value is Tally<string> {
+  return typeof value === 'object';
 }
