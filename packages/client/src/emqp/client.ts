@@ -2,10 +2,11 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtSubscriber, encodeEmqpHeaders } from '@proj/frames/emqp';
 import { Departures, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { Frame, HandshakeRefusal, Life } from '@proj/transport';
+import type { Frame, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { encodeTraceItems, serverAttributes, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
+import type { ClientEvents } from '../shared/client-events.js';
 import { ClientSubscriptions } from '../subscription.js';
 import type { Heard, Subscription } from '../subscription.js';
 import { CommandRunner } from './command-runner.js';
@@ -46,11 +47,7 @@ export type EmqpPublication = EmqpMessage & Heard;
 export type EmqpSubscription = Subscription<EmqpMessage>;
 
 /** Events of an {@link EmqpClient}. */
-export interface EmqpClientEvents {
-  /** A note for a log line or a counter. */
-  note: EmqpClientNote;
-  /** A handshake with a server failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
+export interface EmqpClientEvents extends ClientEvents<EmqpClientNote> {
   /** A subscription's reader is too slow: its oldest message was dropped. Emitted once until it reads the next one, which has the count. */
   missed: EmqpSubscription;
 }

@@ -12,7 +12,7 @@ import type {
 } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, isProjError, parseOptions, ProjError } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
+import type { BodyInput, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
@@ -20,6 +20,7 @@ import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
+import type { ClientEvents } from '../shared/client-events.js';
 import type { RequestStats } from '../shared/events.js';
 import { mdpClientOptions, mdpRequestOptions } from './options.js';
 import type { MdpClientOptions, MdpClientSettings, MdpRequestOptions } from './options.js';
@@ -27,12 +28,7 @@ import { MdpClientSession } from './engine/session.js';
 import type { MdpClientDropReason, MdpClientNote } from './engine/session.js';
 
 /** Events of an {@link MdpClient}. */
-export interface MdpClientEvents {
-  /** A note for a log line or a counter. */
-  note: MdpClientNote;
-  /** A handshake with a server failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
-}
+export type MdpClientEvents = ClientEvents<MdpClientNote>;
 
 /** The result of `mmi.service`: `unknown` if the broker has no MMI or does not answer. */
 export type MdpServicePresence = 'available' | 'absent' | 'unknown';

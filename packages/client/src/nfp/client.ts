@@ -2,9 +2,10 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { Timer } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, Life, Transport } from '@proj/transport';
+import type { Life, Transport } from '@proj/transport';
 import { serverAttributes, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
+import type { ClientEvents } from '../shared/client-events.js';
 import { encodeBody, failure, subjectOf } from './calls.js';
 import { fetchFile, listFiles } from './file-transfer.js';
 import type { FileClient } from './file-transfer.js';
@@ -44,11 +45,7 @@ import { NfpClientSession } from './engine/session.js';
 import type { NfpClientNote, NfpClientStats } from './engine/events.js';
 
 /** Events of an {@link NfpClient}. */
-export interface NfpClientEvents {
-  /** A note for a log line or a counter. */
-  note: NfpClientNote;
-  /** A handshake with a broker failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
+export interface NfpClientEvents extends ClientEvents<NfpClientNote> {
   /**
    * The store failed to save a change to a job, or an input handler rejected. The job continues. Without a listener: standard error, once a
    * minute.

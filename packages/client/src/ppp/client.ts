@@ -3,13 +3,14 @@ import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
 import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, toBuffers } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
+import type { BodyInput, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
+import type { ClientEvents } from '../shared/client-events.js';
 import type { RequestStats } from '../shared/events.js';
 import { lazyPirateOptions, lazyPirateRequestOptions } from './options.js';
 import type { LazyPirateOptions, LazyPirateRequestOptions, LazyPirateSettings } from './options.js';
@@ -17,12 +18,7 @@ import { LazyPirateSession } from './engine/session.js';
 import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './engine/session.js';
 
 /** Events of a {@link LazyPirateClient}. */
-export interface LazyPirateEvents {
-  /** A note for a log line or a counter. */
-  note: LazyPirateNote;
-  /** A handshake with a server failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
-}
+export type LazyPirateEvents = ClientEvents<LazyPirateNote>;
 
 /** A request's name in error messages: there is no service name on the wire. */
 const SUBJECT = 'request';

@@ -2,11 +2,12 @@
 import { latin1 } from '@proj/frames';
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, Life } from '@proj/transport';
+import type { Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { carrierInBody, serverAttributes, Tracing } from '@proj/transport/tracing';
 import type { TracedCall } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
+import type { ClientEvents } from '../shared/client-events.js';
 import { onAbort } from '../shared/on-abort.js';
 import { PzqMessage } from './message.js';
 import type { PzqMessageOwner } from './message.js';
@@ -23,11 +24,7 @@ import type {
 } from './engine/consumer-events.js';
 
 /** Events of a {@link PzqConsumer}. */
-export interface PzqConsumerEvents {
-  /** A note for a log line or a counter. */
-  note: PzqConsumerNote;
-  /** A handshake with a server failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
+export interface PzqConsumerEvents extends ClientEvents<PzqConsumerNote> {
   /** A handler rejected (with its message), the clocks seem to disagree, or the socket failed. Without a listener: standard error, once a minute. */
   error: { readonly error: unknown; readonly message?: PzqMessage };
 }

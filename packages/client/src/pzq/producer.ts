@@ -2,11 +2,12 @@
 import { fromLatin1, latin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, Life, PortOptions, Transport } from '@proj/transport';
+import type { BodyInput, Life, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
+import type { ClientEvents } from '../shared/client-events.js';
 import { onAbort } from '../shared/on-abort.js';
 import { unanswered } from '../unanswered.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
@@ -22,12 +23,7 @@ import type {
 } from './engine/producer-events.js';
 
 /** Events of a {@link PzqProducer}. */
-export interface PzqProducerEvents {
-  /** A note for a log line or a counter. */
-  note: PzqProducerNote;
-  /** A handshake with a server failed, because of its key or ours; it will be retried. */
-  refused: HandshakeRefusal;
-}
+export type PzqProducerEvents = ClientEvents<PzqProducerNote>;
 
 /** Id, delimiter and two headers. */
 const FRAMES_BESIDE_BODY = 4;

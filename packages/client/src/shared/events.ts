@@ -3,6 +3,7 @@
  * request, is the correlation. A *call* is what a user started; a *send* is one try.
  */
 import type { RejectReason } from '@proj/transport';
+import type { SocketEvent } from './client-events.js';
 
 /** How one protocol reads what arrives on a socket. Both functions are total and keep nothing. */
 export interface RequestProtocol<Request, Message, Reply extends object, Reason extends string> {
@@ -23,17 +24,11 @@ export interface CallTerms<Request> {
   readonly streaming: boolean;
 }
 
-/** A fact reported to the engine. Events of unknown or closed sockets are ignored. */
+/** A fact reported to the engine. */
 export type RequestEvent<Request, Message> =
   /** `id` is the caller's choice, unique among its calls. */
   | ({ readonly kind: 'request'; readonly id: number } & CallTerms<Request>)
-  | { readonly kind: 'message'; readonly socket: number; readonly message: Message }
-  /** A message over the socket's limits was dropped before decoding. */
-  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** The connection ended, or a message was not delivered. */
-  | { readonly kind: 'lost'; readonly socket: number }
-  /** The socket could not be opened: its endpoint or the machine is at fault, and a retry would not help. */
-  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
+  | SocketEvent<Message>
   /** The caller has given up and gets no more of this call. */
   | { readonly kind: 'abort'; readonly id: number }
   | { readonly kind: 'close' };

@@ -1,17 +1,16 @@
 /** EventMQ client: the engine's events, effects and notes. */
 import type { EmqpMalformedReason, EmqpRequest, EmqpScheduling, EmqpToClient } from '@proj/frames/emqp';
 import type { RejectReason } from '@proj/transport';
+import type { SocketEvent } from '../../shared/client-events.js';
+import type { EmqpClientSettings } from '../options.js';
 
-/** Settings of an {@link EmqpClientSession}. */
-export interface EmqpClientSessionOptions {
+/** Settings of an {@link EmqpClientSession}; options.ts explains them. */
+export interface EmqpClientSessionOptions extends Pick<
+  EmqpClientSettings,
+  'openMax' | 'timeoutMs' | 'resultTimeoutMs'
+> {
   /** Brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  /** Limit of commands without an outcome, including awaited results. At least 1. */
-  readonly openMax: number;
-  /** Time limit for the acceptance of a command. Milliseconds, at least 1. */
-  readonly timeoutMs: number;
-  /** Time limit for the result of an accepted job. Milliseconds, at least 1. */
-  readonly resultTimeoutMs: number;
 }
 
 /** A command to send. Its `Ticket` comes back with the outcome. */
@@ -25,22 +24,16 @@ export interface EmqpOrder<Ticket> {
   readonly mayRepeat: boolean;
 }
 
-/** A fact reported to a client's session. Events of a closed socket are ignored. */
+/** A fact reported to a client's session. */
 export type EmqpClientEvent<Ticket> =
   | { readonly kind: 'order'; readonly order: EmqpOrder<Ticket> }
   /** The caller has given up. The job may still run. */
   | { readonly kind: 'abort'; readonly id: string }
-  | { readonly kind: 'message'; readonly socket: number; readonly message: EmqpToClient }
-  /** A message over the socket's limits was dropped. */
-  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
+  | SocketEvent<EmqpToClient>
   /** The transport has taken the command with this id. */
   | { readonly kind: 'sent'; readonly socket: number; readonly id: string }
   /** The command with this id was not delivered. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly id: string }
-  /** The connection ended, or the socket failed. */
-  | { readonly kind: 'lost'; readonly socket: number }
-  /** The socket could not be opened. */
-  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
   | { readonly kind: 'close' };
 
 /** Why a command failed, as far as we know. Only `QUEUE_FULL` means that it was not sent. */

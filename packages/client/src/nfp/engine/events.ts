@@ -1,33 +1,26 @@
 /** NFP client: the engine's events, effects and notes. Section "Client" of docs/protocols/nfp.md. */
-import type {
-  NfpBody,
-  NfpClientCall,
-  NfpClientOpen,
-  NfpCommandForm,
-  NfpMalformedReason,
-  NfpToClient,
-} from '@proj/frames/nfp';
+import type { NfpBody, NfpClientCall, NfpClientOpen, NfpMalformedReason, NfpToClient } from '@proj/frames/nfp';
 import type { RejectReason } from '@proj/transport';
+import type { SocketEvent } from '../../shared/client-events.js';
+import type { NfpClientSettings } from '../options.js';
 
-/** Settings of an `NfpClientSession`. Times in milliseconds. */
-export interface NfpClientSessionOptions {
+/** Settings of an `NfpClientSession`; options.ts explains them. */
+export interface NfpClientSessionOptions extends Pick<
+  NfpClientSettings,
+  | 'commandForm'
+  | 'sendOpen'
+  | 'openTimeoutMs'
+  | 'pollIntervalMs'
+  | 'answerTimeoutMs'
+  | 'reconnectMinMs'
+  | 'reconnectMaxMs'
+  | 'openMax'
+  | 'openMaxBytes'
+> {
   /** Brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  readonly commandForm: NfpCommandForm;
-  /** Begin each connection with OPEN, and wait for the broker's, at most `openTimeoutMs`. */
-  readonly sendOpen: boolean;
-  readonly openTimeoutMs: number;
   /** The body of OPEN, one frame. */
   readonly openBody: NfpBody;
-  readonly pollIntervalMs: number;
-  /** How long an answer may be overdue before the connection is given up. */
-  readonly answerTimeoutMs: number;
-  readonly reconnectMinMs: number;
-  readonly reconnectMaxMs: number;
-  /** Limit of jobs and questions without an outcome. */
-  readonly openMax: number;
-  /** Limit of the bytes of their bodies together. */
-  readonly openMaxBytes: number;
   /** Uniform in [0, 1): for the reconnect back-off. */
   readonly random: () => number;
 }
@@ -74,7 +67,7 @@ export interface NfpReply {
   readonly value: unknown;
 }
 
-/** A fact reported to a client's session. Events of a closed socket are ignored. */
+/** A fact reported to a client's session. */
 export type NfpClientEvent<Ticket> =
   | { readonly kind: 'job'; readonly order: NfpJobOrder<Ticket> }
   | { readonly kind: 'ask'; readonly question: NfpQuestion<Ticket> }
@@ -90,14 +83,9 @@ export type NfpClientEvent<Ticket> =
       readonly body: NfpBody;
       readonly input?: string;
     }
-  | { readonly kind: 'message'; readonly socket: number; readonly message: NfpToClient }
-  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
+  | SocketEvent<NfpToClient>
   /** This call was not delivered. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly uuid: string }
-  /** The connection ended, or the socket failed. */
-  | { readonly kind: 'lost'; readonly socket: number }
-  /** The socket could not be opened. */
-  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
   | { readonly kind: 'close' };
 
 /** Why an order failed. `REJECTED`: by the broker. `BUSY`: the uuid is in use. `UNEXPECTED_ANSWER`: 417 in the specification. */

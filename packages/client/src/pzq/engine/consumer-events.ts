@@ -7,15 +7,10 @@ import type {
   PzqToConsumer,
 } from '@proj/frames/pzq';
 import type { Peer, RejectReason } from '@proj/transport';
+import type { PzqConsumerSettings } from '../options.js';
 
-/** Settings of a `PzqConsumerSession`. */
-export interface PzqConsumerSessionOptions {
-  /** Limit of messages in hand, at least 1: waiting for a reader, or delivered and not settled. */
-  readonly prefetch: number;
-  readonly dropExpired: boolean;
-  /** Number of remembered keys of acknowledged messages. */
-  readonly dedupeMax: number;
-}
+/** Settings of a `PzqConsumerSession`; options.ts explains them. */
+export type PzqConsumerSessionOptions = Pick<PzqConsumerSettings, 'prefetch' | 'dropExpired' | 'dedupeMax'>;
 
 /** The verdict on a delivered message. `leave` tells the queue nothing: the message comes again when its lease ends. */
 export type PzqVerdict = 'ack' | 'nack' | 'leave';

@@ -1,21 +1,16 @@
 /** PZQ producer: the engine's events, effects and notes. Rule 23 of docs/protocols/pzq.md. */
 import type { PzqBody, PzqMalformedReason, PzqProduce, PzqToProducer } from '@proj/frames/pzq';
 import type { RejectReason } from '@proj/transport';
+import type { SocketEvent } from '../../shared/client-events.js';
+import type { PzqProducerSettings } from '../options.js';
 
-/** Settings of a `PzqProducerSession`. */
-export interface PzqProducerSessionOptions {
+/** Settings of a `PzqProducerSession`; options.ts explains them. */
+export interface PzqProducerSessionOptions extends Pick<
+  PzqProducerSettings,
+  'window' | 'windowBytes' | 'waitingMax' | 'ackTimeoutMs' | 'timeoutMs'
+> {
   /** Queues, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  /** Limit of messages sent and not acknowledged, at least 1. */
-  readonly window: number;
-  /** Limit of their bytes: at the limit, no further message is sent. */
-  readonly windowBytes: number;
-  /** Limit of messages waiting for a full window. */
-  readonly waitingMax: number;
-  /** Silence after which a message is sent again. Milliseconds, at least 1. */
-  readonly ackTimeoutMs: number;
-  /** Time limit for a message's outcome, including waiting. Milliseconds; `undefined` for none. */
-  readonly timeoutMs?: number | undefined;
 }
 
 /** A message to store. Its `Ticket` comes back with the outcome. */
@@ -29,18 +24,12 @@ export interface PzqOrder<Ticket> {
   readonly bytes: number;
 }
 
-/** A fact reported to a producer's session. Events of a closed socket are ignored. */
+/** A fact reported to a producer's session. */
 export type PzqProducerEvent<Ticket> =
   | { readonly kind: 'produce'; readonly order: PzqOrder<Ticket> }
   /** The caller has given up. The message may have been stored. */
   | { readonly kind: 'abort'; readonly id: Uint8Array }
-  | { readonly kind: 'message'; readonly socket: number; readonly message: PzqToProducer }
-  /** A message over the socket's limits was dropped. */
-  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** The connection ended, a message was not delivered, or the socket failed. */
-  | { readonly kind: 'lost'; readonly socket: number }
-  /** The socket could not be opened. */
-  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
+  | SocketEvent<PzqToProducer>
   | { readonly kind: 'close' };
 
 /** Why a message is not stored, as far as we know. */
