@@ -1,20 +1,18 @@
 /**
  * What a protocol contributes to proj-broker: its own options, and how to serve it. One file per protocol in `protocols/`.
  */
-import { fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
+import { fromSchema, milliseconds, wholeNumber, withinADay } from '@proj/appkit';
 import type { Logger, ShownServer } from '@proj/appkit';
 import { mdpBrokerOptions } from '@proj/broker/mdp';
 import type { AccessRules, Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
-
-const DAY_MS = 86_400_000;
 
 /** These are the same for all protocols. */
 const { shape } = mdpBrokerOptions.in;
 
 /** Options that mean the same in every protocol. If unset, each protocol uses the default of its reference. */
 export const sharedOptions = z.strictObject({
-  heartbeatMs: milliseconds({ min: 10, max: DAY_MS }).optional().describe('heartbeat interval'),
+  heartbeatMs: withinADay(10).optional().describe('heartbeat interval'),
   liveness: wholeNumber({ min: 2, max: 100 }).optional().describe('silent intervals after which a peer is lost'),
   requestTtlMs: fromSchema(shape.requestTtlMs, milliseconds).describe(
     'how long a request waits for a service that has no worker',

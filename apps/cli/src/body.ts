@@ -1,4 +1,4 @@
-/** Makes the frames of a request from the words of a command line. */
+/** Makes the frames or arguments of a request from the words of a command line. */
 import { readFile } from 'node:fs/promises';
 import { ProjError } from '@proj/client';
 
@@ -31,4 +31,26 @@ export async function readStandardInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
+}
+
+/** The operand for positional arguments of a job. */
+export const argumentOperand = {
+  syntax: '[args...]',
+  help: 'positional arguments: JSON or, if a word is not valid JSON, text; \'"3"\' is the text 3',
+} as const;
+
+/** The value of a word: JSON, or text if it is not valid JSON. */
+export function argumentOf(word: string): unknown {
+  try {
+    return JSON.parse(word);
+  } catch {
+    return word;
+  }
+}
+
+/** The value of `--kwargs`. Throws `OPTIONS_INVALID` for anything but an object. */
+export function kwargsOf(json: string): Record<string, unknown> {
+  const value = argumentOf(json);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new ProjError('OPTIONS_INVALID', `--kwargs = ${json}: must be a JSON object such as {"a": 1}`);
 }

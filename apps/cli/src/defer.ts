@@ -1,18 +1,16 @@
 /** `proj defer`: one EventMQ job, now. */
-import { defineCommand, milliseconds, onOff, processTransport } from '@proj/appkit';
+import { defineCommand, onOff, processTransport, withinADay } from '@proj/appkit';
 import { EmqpClient } from '@proj/client';
 import * as z from 'zod';
 import { jobOf, jobOperands, jobOptions, runOptions } from './emqp-jobs.js';
-
-const DAY_MS = 86_400_000;
 
 const options = z.strictObject({
   ...jobOptions,
   ...runOptions,
   guarantee: onOff().default(false).describe('run it again if its worker dies; it may then run twice'),
   wait: onOff().default(true).describe('wait for its result; with --no-wait print its id as soon as it is accepted'),
-  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(2500).describe('how long the broker may take to accept it'),
-  resultTimeoutMs: milliseconds({ min: 1, max: DAY_MS })
+  timeoutMs: withinADay().default(2500).describe('how long the broker may take to accept it'),
+  resultTimeoutMs: withinADay()
     .default(3_600_000)
     .describe("how long the job may take; EventMQ's own router returns no results"),
 });

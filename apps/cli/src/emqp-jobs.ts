@@ -10,6 +10,7 @@ import {
 } from '@proj/appkit';
 import { EmqpClient, isProjError, ProjError } from '@proj/client';
 import type { EmqpClientOptions, EmqpJob } from '@proj/client';
+import { argumentOf, argumentOperand, kwargsOf } from './body.js';
 
 /** Options that name the job and its broker. */
 export const jobOptions = {
@@ -32,10 +33,7 @@ export const runOptions = {
 /** The job, after its queue. */
 export const jobOperands = [
   { syntax: '<job>', help: 'path.callable: the part after the last dot is the function' },
-  {
-    syntax: '[args...]',
-    help: 'positional arguments: JSON or, if a word is not valid JSON, text; \'"3"\' is the text 3',
-  },
+  argumentOperand,
 ] as const;
 
 /** The job that these words name; the first word is the queue. Throws `OPTIONS_INVALID`. */
@@ -45,20 +43,6 @@ export function jobOf([, name = '', ...words]: readonly string[], kwargs: string
     throw new ProjError('OPTIONS_INVALID', `job "${name}": must be path.callable, such as myjobs.add`);
   const job = { path: name.slice(0, dot), callable: name.slice(dot + 1), args: words.map(argumentOf) };
   return kwargs === undefined ? job : { ...job, kwargs: kwargsOf(kwargs) };
-}
-
-function argumentOf(word: string): unknown {
-  try {
-    return JSON.parse(word);
-  } catch {
-    return word;
-  }
-}
-
-function kwargsOf(json: string): Record<string, unknown> {
-  const value = argumentOf(json);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new ProjError('OPTIONS_INVALID', `--kwargs = ${json}: must be a JSON object such as {"a": 1}`);
 }
 
 /** If closing takes this share of its time, the message was not sent. */

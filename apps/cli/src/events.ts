@@ -2,20 +2,19 @@
 import {
   connectEndpoints,
   defineCommand,
-  milliseconds,
   onOff,
   processTransport,
   text,
   transportOption,
   wholeNumber,
+  withinADay,
 } from '@proj/appkit';
 import { NfpSubscriber, ProjError } from '@proj/client';
-import type { NfpPublication, NfpSubscription } from '@proj/client/nfp';
+import type { NfpPublication } from '@proj/client/nfp';
 import * as z from 'zod';
 import { lineOfEvent } from './protocols/nfp.js';
+import { publications } from './publications.js';
 import { frameForJson } from './render.js';
-
-const DAY_MS = 86_400_000;
 
 const options = z.strictObject({
   connect: connectEndpoints()
@@ -23,14 +22,10 @@ const options = z.strictObject({
     .describe('where brokers publish, their --nfp-events; subscribes to all of them'),
   uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('only events of this job; needs the service'),
   count: wholeNumber({ min: 0 }).default(0).describe('events to wait for; 0 continues until interrupted'),
-  timeoutMs: milliseconds({ min: 0, max: DAY_MS })
-    .default(0)
-    .describe('how long to wait for each event; 0 is for ever'),
+  timeoutMs: withinADay(0).default(0).describe('how long to wait for each event; 0 is for ever'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one event per line'),
 });
-
-type Settings = z.output<typeof options>;
 
 /** Prints events. */
 export const events = defineCommand({
@@ -44,7 +39,7 @@ export const events = defineCommand({
     { what: 'one job', line: 'sample --uuid 4c38f1a6d2f64d3b8d6a1f0a5a3f6e11' },
   ],
   async run({ settings, operands, stop, log, print }) {
-    const { connect, count, json, uuid, transport } = settings;
+    const { connect, json, uuid, transport } = settings;
     const [service] = operands;
     if (uuid !== undefined && service === undefined)
       throw new ProjError(
@@ -53,9 +48,7 @@ export const events = defineCommand({
       );
     await using subscriber = new NfpSubscriber({ endpoints: connect, transport: processTransport(transport) });
     const subscription = subscriber.subscribe({ service, uuid, signal: stop });
-    for (let heard = 0; count === 0 || heard < count; heard++) {
-      const event = await next(subscription, settings, heard);
-      if (event === undefined) break;
+    for await (const event of publications(subscription, 'event', settings)) {
       if (event.missed > 0)
         log.warn({ missed: event.missed }, 'events were dropped: they came faster than they could be printed');
       print(json ? jsonOf(event) : `${event.service} ${event.uuid} ${lineOfEvent(event, false)}`);
@@ -66,24 +59,4 @@ export const events = defineCommand({
 
 function jsonOf({ service, worker, uuid, value, body, missed }: NfpPublication & { readonly missed: number }): string {
   return JSON.stringify({ service, worker, uuid, event: value ?? body.map(frameForJson), missed });
-}
-
-/** The next event; rejects with `TIMEOUT` if none arrives in time. */
-async function next(
-  subscription: NfpSubscription,
-  { connect, timeoutMs }: Settings,
-  heard: number,
-): Promise<(NfpPublication & { readonly missed: number }) | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    if (timeoutMs === 0) return;
-    timer = setTimeout(() => {
-      reject(new ProjError('TIMEOUT', `no event within ${timeoutMs} ms, after ${heard}, at ${connect.join(', ')}`));
-    }, timeoutMs);
-  });
-  try {
-    return (await Promise.race([subscription.next(), limit])).value;
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,12 +1,12 @@
 /** `proj post`, `proj get`, `proj delete`: NORFAB jobs. */
 import { defineCommand } from '@proj/appkit';
 import type { Context } from '@proj/appkit';
-import { ProjError } from '@proj/client';
 import type { NfpJob, NfpJobResult } from '@proj/client';
 import type * as z from 'zod';
 import { askService } from './ask.js';
+import { argumentOf, argumentOperand, kwargsOf } from './body.js';
 import { jobOptions, postOptions } from './nfp-options.js';
-import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, unlessStopped, withNfpClient } from './protocols/nfp.js';
+import { exitCodeOf, lineOfEvent, lineOfResult, unlessStopped, withNfpClient } from './protocols/nfp.js';
 
 /** Posts a job and prints what each worker returns. */
 export const post = defineCommand({
@@ -16,10 +16,7 @@ export const post = defineCommand({
   operands: [
     { syntax: '<service>', help: 'name of the service' },
     { syntax: '<task>', help: 'name of the task' },
-    {
-      syntax: '[args...]',
-      help: 'positional arguments: JSON or, if a word is not valid JSON, text; \'"3"\' is the text 3',
-    },
+    argumentOperand,
   ],
   examples: [
     { what: 'all workers of a service', line: 'sample ping' },
@@ -69,13 +66,7 @@ export const get = defineCommand({
     { what: 'from any worker that knows it', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
     { what: 'from one worker, as JSON', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --target w1 --json' },
   ],
-  run: ({ settings, operands, stop, print }) =>
-    withNfpClient(settings, async (client) => {
-      const { service, target, json } = settings;
-      const results = Object.values(await client.get(operands[0] ?? '', { service, target, signal: stop }));
-      for (const result of results) print(lineOfResult(result, json));
-      return exitCodeOf(results);
-    }),
+  run: (context) => printResults(context, 'get'),
 });
 
 /** Cancels a job. */
@@ -88,14 +79,21 @@ export const deleteJob = defineCommand({
     { what: 'at all workers', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
     { what: 'at the workers of one service', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --service sample' },
   ],
-  run: ({ settings, operands, stop, print }) =>
-    withNfpClient(settings, async (client) => {
-      const { service, target, json } = settings;
-      const results = Object.values(await client.delete(operands[0] ?? '', { service, target, signal: stop }));
-      for (const result of results) print(lineOfResult(result, json));
-      return exitCodeOf(results);
-    }),
+  run: (context) => printResults(context, 'delete'),
 });
+
+/** Asks workers about a job and prints their answers. */
+function printResults(
+  { settings, operands, stop, print }: Context<z.output<typeof jobOptions>>,
+  ask: 'get' | 'delete',
+): Promise<number> {
+  return withNfpClient(settings, async (client) => {
+    const { service, target, json } = settings;
+    const results = Object.values(await client[ask](operands[0] ?? '', { service, target, signal: stop }));
+    for (const result of results) print(lineOfResult(result, json));
+    return exitCodeOf(results);
+  });
+}
 
 type Settings = z.output<typeof postOptions>;
 
@@ -113,18 +111,4 @@ async function follow(job: NfpJob, { events, json }: Settings, print: Context<Se
   };
   await Promise.all([showEvents(), showResults()]);
   return exitCodeOf(results);
-}
-
-function kwargsOf(text: string): Record<string, unknown> {
-  const value = parseJson('--kwargs', text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new ProjError('OPTIONS_INVALID', `option --kwargs = ${text}: must be a JSON object`);
-}
-
-function argumentOf(word: string): unknown {
-  try {
-    return JSON.parse(word);
-  } catch {
-    return word;
-  }
 }

@@ -1,8 +1,6 @@
 /** The options of the `proj` commands for NORFAB jobs. */
-import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption } from '@proj/appkit';
+import { connectEndpoints, oneOf, onOff, text, transportOption, withinADay } from '@proj/appkit';
 import * as z from 'zod';
-
-const DAY_MS = 86_400_000;
 
 /** Options of every command that talks to a NORFAB broker. */
 export const nfpConnectionOptions = z.strictObject({
@@ -10,7 +8,7 @@ export const nfpConnectionOptions = z.strictObject({
   dialect: oneOf(['current', 'legacy'])
     .default('current')
     .describe('dialect of the broker: legacy is NORFAB up to 0.14.0, whose services are called by GET'),
-  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(10_000).describe('how long answers may take'),
+  timeoutMs: withinADay().default(10_000).describe('how long answers may take'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one value per line'),
 });
@@ -31,7 +29,7 @@ export const postOptions = nfpConnectionOptions.extend({
     .default(true)
     .describe('wait for the results; with --no-wait print the uuid once the workers have the job'),
   events: onOff().default(false).describe('print what workers report while they run the job'),
-  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long the job may take'),
+  timeoutMs: withinADay().default(60_000).describe('how long the job may take'),
 });
 
 /** Options of `proj jobs`. */
@@ -42,7 +40,7 @@ export const jobsOptions = nfpConnectionOptions.extend({
     .describe(
       'resume jobs that have no outcome yet, and wait for them; with --no-wait list jobs without waiting for them',
     ),
-  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long to wait for them'),
+  timeoutMs: withinADay().default(60_000).describe('how long to wait for them'),
 });
 
 /** Options of `proj get` and `proj delete`. */

@@ -1,5 +1,15 @@
 /** The options of the commands of `proj`. */
-import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption, usual, wholeNumber } from '@proj/appkit';
+import {
+  connectEndpoints,
+  milliseconds,
+  oneOf,
+  onOff,
+  text,
+  transportOption,
+  usual,
+  wholeNumber,
+  withinADay,
+} from '@proj/appkit';
 import * as z from 'zod';
 import { callableNames, callables } from './protocols/index.js';
 import type { Callable } from './protocols/index.js';
@@ -8,9 +18,7 @@ import type { Callable } from './protocols/index.js';
 export const connectionOptions = z.strictObject({
   connect: connectEndpoints().default(['tcp://127.0.0.1:5555']).describe('brokers, in order of preference'),
   protocol: oneOf(['mdp', 'mdp01']).default('mdp').describe('Majordomo 0.2 or 0.1'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
-    .default(2500)
-    .describe('silence after which an attempt has failed'),
+  timeoutMs: withinADay().default(2500).describe('silence after which an attempt has failed'),
   tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('attempts to send one request'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one value per line'),
@@ -56,7 +64,7 @@ export const pushOptions = z.strictObject({
     .describe('the id of the message: a queue with --dedupe-window-ms stores it once (default: a new one each time)'),
   delayMs: longMilliseconds().optional().describe('deliver it only after this time; needs a queue with --headers'),
   ttlMs: longMilliseconds().optional().describe('do not deliver it after this time; needs a queue with --headers'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
+  timeoutMs: withinADay()
     .default(10_000)
     .describe('how long the queue may take to confirm that it has stored a message'),
   transport: transportOption(),
@@ -70,9 +78,7 @@ export const pullOptions = z.strictObject({
   verdict: oneOf(['ack', 'nack', 'leave'])
     .default('ack')
     .describe('what to do with a message once it is printed: delete it, return it at once, or let it time out'),
-  timeoutMs: milliseconds({ min: 0, max: 86_400_000 })
-    .default(5000)
-    .describe('how long to wait for each message; 0 is for ever'),
+  timeoutMs: withinADay(0).default(5000).describe('how long to wait for each message; 0 is for ever'),
   raw: onOff().default(false).describe('write the raw bytes of the bodies, frames joined'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one message per line, with key and times'),
@@ -83,9 +89,7 @@ export const monitorOptions = z.strictObject({
   connect: connectEndpoints()
     .default(['tcp://127.0.0.1:11133'])
     .describe('monitor sockets of queues, in order of preference'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
-    .default(2500)
-    .describe('silence after which an attempt has failed'),
+  timeoutMs: withinADay().default(2500).describe('silence after which an attempt has failed'),
   tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('attempts to ask'),
   transport: transportOption(),
   json: onOff().default(false).describe('print JSON, with numbers as numbers'),

@@ -1,18 +1,17 @@
 /** `proj schedule`, `proj unschedule`: EventMQ jobs that run regularly. */
 import { createHash } from 'node:crypto';
-import { defineCommand, milliseconds, onOff, text, wholeNumber } from '@proj/appkit';
+import { defineCommand, onOff, text, wholeNumber, withinADay } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { EmqpClient, EmqpJob } from '@proj/client';
 import { emqpJobText, encodeEmqpJson } from '@proj/frames/emqp';
 import * as z from 'zod';
 import { jobOf, jobOperands, jobOptions, runOptions, sendUnanswered } from './emqp-jobs.js';
 
-const DAY_MS = 86_400_000;
 const SECONDS_MAX = 2_147_483_647;
 
 const common = {
   ...jobOptions,
-  timeoutMs: milliseconds({ min: 1, max: DAY_MS })
+  timeoutMs: withinADay()
     .default(2500)
     .describe('how long each broker may take to connect and take the message, which it does not confirm'),
 };

@@ -1,7 +1,7 @@
 /**
  * `proj status`: the work of a program and who does it. Over HTTP, or as the protocol reports it: MMI, an admin port, a monitor socket.
  */
-import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, printable, transportOption } from '@proj/appkit';
+import { connectEndpoints, defineCommand, oneOf, onOff, printable, transportOption, withinADay } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
@@ -32,7 +32,7 @@ const options = z.strictObject({
   protocol: oneOf(['mdp', 'mdp01', 'nfp', 'emqp', 'pzq'])
     .default('emqp')
     .describe('without --http: Majordomo 0.2 or 0.1, NORFAB, EventMQ, or PZQ'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('how long the answers may take'),
+  timeoutMs: withinADay().default(2500).describe('how long the answers may take'),
   transport: transportOption(),
   json: onOff().default(false).describe('print one JSON object'),
 });

@@ -9,6 +9,7 @@ import {
   onOff,
   text,
   wholeNumber,
+  withinADay,
 } from '@proj/appkit';
 import * as z from 'zod';
 
@@ -27,7 +28,7 @@ export const queueOptions = z.strictObject({
     .describe(
       'where to keep messages: lmdb:FOLDER, postgres://... for several servers, or memory: for messages that may be lost',
     ),
-  ackTimeoutMs: milliseconds({ min: 10, max: DAY_MS })
+  ackTimeoutMs: withinADay(10)
     .default(5000)
     .describe('how long a consumer may take to acknowledge before the message is delivered again'),
   maxMessages: wholeNumber({ min: 0 }).default(MANY).describe('messages that the queue may hold; 0 is no limit'),
@@ -61,8 +62,8 @@ export const queueOptions = z.strictObject({
     .describe('dead letters to keep; beyond that, messages stay in the queue'),
   deadLetterExpired: onOff().default(false).describe('keep expired messages as dead letters'),
   delayMs: milliseconds({ min: 0, max: YEARS_MS }).default(0).describe('pause before the first delivery'),
-  nackDelayMs: milliseconds({ min: 0, max: DAY_MS }).default(0).describe('pause after a negative acknowledgement'),
-  nackDelayMaxMs: milliseconds({ min: 0, max: DAY_MS })
+  nackDelayMs: withinADay(0).default(0).describe('pause after a negative acknowledgement'),
+  nackDelayMaxMs: withinADay(0)
     .optional()
     .describe('the pause doubles with each delivery, up to this (default: --nack-delay-ms)'),
   ttlMs: milliseconds({ min: 0, max: YEARS_MS })
@@ -72,10 +73,8 @@ export const queueOptions = z.strictObject({
     .default(false)
     .describe('give a consumer more time if it sends a key alone; the original ignores that'),
   headers: onOff().default(false).describe('accept the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: from producers'),
-  probeIntervalMs: milliseconds({ min: 1, max: DAY_MS }).default(1000).describe('how often a failed store is retried'),
-  drainMs: milliseconds({ min: 0, max: DAY_MS })
-    .default(5000)
-    .describe('how long consumers may still acknowledge after SIGTERM'),
+  probeIntervalMs: withinADay().default(1000).describe('how often a failed store is retried'),
+  drainMs: withinADay(0).default(5000).describe('how long consumers may still acknowledge after SIGTERM'),
   name: text('NAME', '1 to 200 characters').default('pzq').describe('name of the queue in the rules of --access'),
   access: accessOption(),
   ...hubOptions,

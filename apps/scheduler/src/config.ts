@@ -8,10 +8,9 @@ import {
   text,
   transportOption,
   wholeNumber,
+  withinADay,
 } from '@proj/appkit';
 import * as z from 'zod';
-
-const DAY_MS = 86_400_000;
 
 /** Schema of all options. The defaults are those of `EmqpScheduler`, which also refuses inconsistent values. */
 export const schedulerOptions = z.strictObject({
@@ -31,12 +30,12 @@ export const schedulerOptions = z.strictObject({
     .default(1_000_000)
     .describe('jobs to keep; beyond that, new ones are refused'),
   jobsMaxBytes: bytes({ min: 1024 }).default(536_870_912).describe('bytes that their bodies may take'),
-  heartbeatMs: milliseconds({ min: 1, max: DAY_MS }).default(3000).describe('interval of heartbeats to the broker'),
-  brokerExpiryMs: milliseconds({ min: 1, max: DAY_MS })
+  heartbeatMs: withinADay().default(3000).describe('interval of heartbeats to the broker'),
+  brokerExpiryMs: withinADay()
     .default(15_000)
     .describe('silence after which the scheduler gives up a broker and tries the next one'),
-  storeRetryMs: milliseconds({ min: 1, max: DAY_MS }).default(5000).describe('how often a failed store is retried'),
-  drainMs: milliseconds({ min: 1, max: DAY_MS }).default(10_000).describe('how long SIGTERM waits for pending writes'),
+  storeRetryMs: withinADay().default(5000).describe('how often a failed store is retried'),
+  drainMs: withinADay().default(10_000).describe('how long SIGTERM waits for pending writes'),
   transport: transportOption(),
   ...httpOptions,
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),

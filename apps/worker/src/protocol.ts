@@ -1,5 +1,5 @@
 /** What a protocol contributes to proj-worker: its own options, and its workers. One file per protocol in `protocols/`. */
-import { connectEndpoints, milliseconds, oneOf, serviceNames, text, wholeNumber } from '@proj/appkit';
+import { connectEndpoints, oneOf, serviceNames, text, wholeNumber, withinADay } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { encodeFault } from '@proj/frames/service';
 import type { Transport } from '@proj/transport';
@@ -37,13 +37,13 @@ export const sharedOptions = (usualOf: (value: keyof Usual) => string) =>
     onError: oneOf(['disconnect', 'reply'])
       .default('disconnect')
       .describe('what to do when a handler throws: leave the request to another worker, or reply with an error'),
-    heartbeatMs: milliseconds({ min: 1, max: 86_400_000 })
+    heartbeatMs: withinADay()
       .optional()
       .describe(`heartbeat interval, the same as the broker's (default: ${usualOf('heartbeatMs')})`),
     liveness: wholeNumber({ min: 2, max: 1000 })
       .default(3)
       .describe('silent intervals after which a broker counts as lost'),
-    drainMs: milliseconds({ min: 1, max: 86_400_000 })
+    drainMs: withinADay()
       .optional()
       .describe(`how long running requests may continue after SIGTERM (default: ${usualOf('drainMs')})`),
   });

@@ -73,6 +73,11 @@ export function milliseconds(bounds: Bounds) {
   return bounded('MS', 'milliseconds as a whole number', bounds);
 }
 
+/** A duration of at most a day, in milliseconds. */
+export function withinADay(min = 1) {
+  return milliseconds({ min, max: 86_400_000 });
+}
+
 /** A size in bytes within bounds. */
 export function bytes(bounds: Bounds) {
   return bounded('BYTES', 'bytes as a whole number', bounds);

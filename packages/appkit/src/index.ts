@@ -21,6 +21,7 @@ export {
   usual,
   weightedQueues,
   wholeNumber,
+  withinADay,
   withinSchema,
   wordFromSchema,
 } from './fields.js';

@@ -1,11 +1,11 @@
 /** Options of the commands that use a program's HTTP interface. */
-import { milliseconds, text } from '@proj/appkit';
+import { text, withinADay } from '@proj/appkit';
 
 /** Where `npm start` serves its broker and its queue. */
 export const BROKER = 'http://127.0.0.1:8055/';
 const QUEUE = 'http://127.0.0.1:8056/';
 
-const limit = () => milliseconds({ min: 1, max: 86_400_000 });
+const limit = () => withinADay();
 const url = () => text('URL', 'an address such as http://127.0.0.1:8055/');
 
 /** Options of commands that look at any program. */

@@ -73,15 +73,6 @@ export function exitCodeOf(results: readonly NfpJobResult[]): number {
   return results.some(({ failed }) => failed) ? 1 : 0;
 }
 
-/** Parses a word of the command line as JSON. */
-export function parseJson(option: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ProjError('OPTIONS_INVALID', `option ${option} = ${text}: must be JSON`);
-  }
-}
-
 /** Adds to the error of a broker that does not know the task which broker this is. */
 export function explainUnknown(error: unknown): never {
   if (!isProjError(error, 'PROTOCOL_REMOTE')) throw error;
