@@ -3,79 +3,78 @@ import {
   accessOption,
   bindEndpoint,
   bytes,
+  endpointFromSchema,
+  fromSchema,
   httpOptions,
   hubOptions,
   milliseconds,
   onOff,
+  processServerCurve,
   text,
   wholeNumber,
-  withinADay,
 } from '@proj/appkit';
+import { pzqServerOptions } from '@proj/pzq';
+import type { PzqServerOptions } from '@proj/pzq';
 import * as z from 'zod';
 
-const DAY_MS = 86_400_000;
-const YEARS_MS = 3650 * DAY_MS;
-const MIB = 1_048_576;
-const MANY = 10_000_000;
+/** The bounds and defaults of the server, which also refuses inconsistent values. */
+const { shape } = pzqServerOptions.in;
 
-/** Schema of all options. The defaults are those of `PzqServer`, which also refuses inconsistent values. */
-export const queueOptions = z.strictObject({
-  receive: bindEndpoint().default('tcp://127.0.0.1:11131').describe('ROUTER that producers push to'),
-  send: bindEndpoint().default('tcp://127.0.0.1:11132').describe('DEALER that consumers connect their ROUTER to'),
-  monitor: bindEndpoint().default('tcp://127.0.0.1:11133').describe('ROUTER that answers MONITOR with statistics'),
+/** The options of the server. */
+const own = z.object({
+  receive: endpointFromSchema(shape.receive).describe('ROUTER that producers push to'),
+  send: endpointFromSchema(shape.send).describe('DEALER that consumers connect their ROUTER to'),
+  monitor: endpointFromSchema(shape.monitor).describe('ROUTER that answers MONITOR with statistics'),
   store: text('STORE', 'lmdb:FOLDER, postgres://... or memory:')
     .default('lmdb:./pzq-data')
     .describe(
       'where to keep messages: lmdb:FOLDER, postgres://... for several servers, or memory: for messages that may be lost',
     ),
-  ackTimeoutMs: withinADay(10)
-    .default(5000)
-    .describe('how long a consumer may take to acknowledge before the message is delivered again'),
-  maxMessages: wholeNumber({ min: 0 }).default(MANY).describe('messages that the queue may hold; 0 is no limit'),
-  maxBytes: bytes({ min: 0 }).default(8_589_934_592).describe('bytes that their bodies may take; 0 is no limit'),
-  maxMessageBytes: bytes({ min: 1024, max: 1_073_741_824 })
-    .default(64 * MIB)
-    .describe('largest body'),
-  maxParts: wholeNumber({ min: 1, max: 100_000 }).default(1024).describe('most frames in a body'),
-  maxInFlight: wholeNumber({ min: 1, max: MANY })
-    .default(10_000)
-    .describe('unacknowledged messages at all consumers together'),
-  maxInFlightBytes: bytes({ min: 1 })
-    .default(64 * MIB)
-    .describe('bytes of these messages'),
-  batchMax: wholeNumber({ min: 1, max: 100_000 }).default(512).describe('most messages in one flush'),
-  batchMaxBytes: bytes({ min: 1 })
-    .default(8 * MIB)
-    .describe('most bytes in one flush'),
-  producerAckMax: wholeNumber({ min: 1, max: MANY })
-    .default(100_000)
-    .describe('answers that a producer may leave unread before its messages are dropped'),
-  dedupeWindowMs: milliseconds({ min: 0, max: YEARS_MS })
-    .default(0)
-    .describe('how long an id is remembered: a message that repeats it is not stored again; 0 is never'),
-  maxDeliveries: wholeNumber({ min: 0, max: 2_147_483_647 })
-    .default(0)
-    .describe('deliveries after which a message goes to the dead letters; 0 is never'),
+  ackTimeoutMs: fromSchema(shape.ackTimeoutMs, milliseconds).describe(
+    'how long a consumer may take to acknowledge before the message is delivered again',
+  ),
+  maxMessages: fromSchema(shape.maxMessages, wholeNumber).describe('messages that the queue may hold; 0 is no limit'),
+  maxBytes: fromSchema(shape.maxBytes, bytes).describe('bytes that their bodies may take; 0 is no limit'),
+  maxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe('largest body'),
+  maxParts: fromSchema(shape.maxParts, wholeNumber).describe('most frames in a body'),
+  maxInFlight: fromSchema(shape.maxInFlight, wholeNumber).describe('unacknowledged messages at all consumers together'),
+  maxInFlightBytes: fromSchema(shape.maxInFlightBytes, bytes).describe('bytes of these messages'),
+  batchMax: fromSchema(shape.batchMax, wholeNumber).describe('most messages in one flush'),
+  batchMaxBytes: fromSchema(shape.batchMaxBytes, bytes).describe('most bytes in one flush'),
+  producerAckMax: fromSchema(shape.producerAckMax, wholeNumber).describe(
+    'answers that a producer may leave unread before its messages are dropped',
+  ),
+  dedupeWindowMs: fromSchema(shape.dedupeWindowMs, milliseconds).describe(
+    'how long an id is remembered: a message that repeats it is not stored again; 0 is never',
+  ),
+  maxDeliveries: fromSchema(shape.maxDeliveries, wholeNumber).describe(
+    'deliveries after which a message goes to the dead letters; 0 is never',
+  ),
   deadLetterSend: bindEndpoint().optional().describe('DEALER that delivers the dead letters (default: none)'),
-  deadLettersMax: wholeNumber({ min: 0 })
-    .default(100_000)
-    .describe('dead letters to keep; beyond that, messages stay in the queue'),
-  deadLetterExpired: onOff().default(false).describe('keep expired messages as dead letters'),
-  delayMs: milliseconds({ min: 0, max: YEARS_MS }).default(0).describe('pause before the first delivery'),
-  nackDelayMs: withinADay(0).default(0).describe('pause after a negative acknowledgement'),
-  nackDelayMaxMs: withinADay(0)
-    .optional()
-    .describe('the pause doubles with each delivery, up to this (default: --nack-delay-ms)'),
-  ttlMs: milliseconds({ min: 0, max: YEARS_MS })
-    .default(0)
-    .describe('age at which a message is no longer delivered; 0 is never'),
-  extendLease: onOff()
-    .default(false)
-    .describe('give a consumer more time if it sends a key alone; the original ignores that'),
-  headers: onOff().default(false).describe('accept the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: from producers'),
-  probeIntervalMs: withinADay().default(1000).describe('how often a failed store is retried'),
-  drainMs: withinADay(0).default(5000).describe('how long consumers may still acknowledge after SIGTERM'),
+  deadLettersMax: fromSchema(shape.deadLettersMax, wholeNumber).describe(
+    'dead letters to keep; beyond that, messages stay in the queue',
+  ),
+  deadLetterExpired: fromSchema(shape.deadLetterExpired, onOff).describe('keep expired messages as dead letters'),
+  delayMs: fromSchema(shape.delayMs, milliseconds).describe('pause before the first delivery'),
+  nackDelayMs: fromSchema(shape.nackDelayMs, milliseconds).describe('pause after a negative acknowledgement'),
+  nackDelayMaxMs: fromSchema(shape.nackDelayMaxMs, milliseconds).describe(
+    'the pause doubles with each delivery, up to this (default: --nack-delay-ms)',
+  ),
+  ttlMs: fromSchema(shape.ttlMs, milliseconds).describe('age at which a message is no longer delivered; 0 is never'),
+  extendLease: fromSchema(shape.extendLease, onOff).describe(
+    'give a consumer more time if it sends a key alone; the original ignores that',
+  ),
+  headers: fromSchema(shape.headers, onOff).describe(
+    'accept the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: from producers',
+  ),
+  probeIntervalMs: fromSchema(shape.probeIntervalMs, milliseconds).describe('how often a failed store is retried'),
+  drainMs: fromSchema(shape.drainMs, milliseconds).describe('how long consumers may still acknowledge after SIGTERM'),
   name: text('NAME', '1 to 200 characters').default('pzq').describe('name of the queue in the rules of --access'),
+});
+
+/** Schema of all options. */
+export const queueOptions = z.strictObject({
+  ...own.shape,
   access: accessOption(),
   ...hubOptions,
   ...httpOptions,
@@ -84,3 +83,15 @@ export const queueOptions = z.strictObject({
 
 /** Values of the {@link queueOptions}. */
 export type QueueSettings = z.output<typeof queueOptions>;
+
+/** What the server takes of these settings. */
+export function serverOptions(settings: QueueSettings): PzqServerOptions {
+  const curve = processServerCurve();
+  return {
+    ...own.parse(settings),
+    // A legal message must always fit into the write buffer, whatever its limit.
+    intakeMaxBytes: Math.max(shape.intakeMaxBytes.def.defaultValue, settings.maxMessageBytes),
+    // The right to consume is checked in the handshake, so the server must know it from the start.
+    ...(curve === undefined ? {} : { curve }),
+  };
+}

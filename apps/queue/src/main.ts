@@ -3,10 +3,9 @@ import { defineCommand, followAccess, hubTransport, runServer, serveUntilEnded, 
 import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
-import { queueOptions } from './config.js';
+import { queueOptions, serverOptions } from './config.js';
 import { logEvents } from './log-events.js';
 import { shownQueue } from './shown-queue.js';
-import { serverOptions } from './server-options.js';
 
 const serve = defineCommand({
   name: 'serve',
