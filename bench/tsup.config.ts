@@ -1,5 +1,13 @@
+import { readdirSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
+
+/** The processes under test: servers of ours, and bare loops. */
+const servers = Object.fromEntries(
+  readdirSync('src')
+    .filter((file) => /^bare-|-(broker|queue)[.-]/.test(file))
+    .map((file) => [file.replace('.ts', ''), `src/${file}`]),
+);
 
 export default defineConfig({
   entry: {
@@ -7,21 +15,9 @@ export default defineConfig({
     load: 'src/load.ts',
     'http-siege': 'src/http-siege.ts',
     'chain-process': 'src/chain/process.ts',
-    'bare-emqp': 'src/bare-emqp.ts',
-    'bare-mdp': 'src/bare-mdp.ts',
-    'bare-mdp-zmtp': 'src/bare-mdp-zmtp.ts',
-    'bare-nfp': 'src/bare-nfp.ts',
-    'bare-ppp': 'src/bare-ppp.ts',
-    'emqp-broker': 'src/emqp-broker.ts',
+    ...servers,
     'emqp-jobs': 'src/emqp-jobs.ts',
     'emqp-manager': 'src/emqp-manager.ts',
-    'mdp-broker': 'src/mdp-broker.ts',
-    'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
-    'mdp-broker-shown': 'src/mdp-broker-shown.ts',
-    'nfp-broker': 'src/nfp-broker.ts',
-    'nfp-broker-zmtp': 'src/nfp-broker-zmtp.ts',
-    'ppp-queue': 'src/ppp-queue.ts',
-    'pzq-queue': 'src/pzq-queue.ts',
     'scale-engine': 'src/scale/engine-process.ts',
     'scale-load': 'src/scale/load.ts',
     'zmtp-middle': 'src/zmtp-middle.ts',

@@ -123,7 +123,7 @@ async function freePorts(): Promise<Ports> {
 }
 
 /** A snippet that binds gets its own ports; the others use the shared servers. */
-const isServer = ({ text }: Block) => /new \w+(Broker|Pool|PubSub|PppQueue|Server)\(|new PppQueue\(/.test(text);
+const isServer = ({ text }: Block) => /new \w+(Broker|Pool|PubSub|Queue|Server)\(/.test(text);
 
 /** The snippet with free endpoints in place of the default ones, including those that it does not write. */
 function withPorts({ text }: Block, ports: Ports): string {

@@ -9,8 +9,7 @@ import type { Server } from './protocol.js';
 
 const serve = defineCommand({
   name: 'serve',
-  summary:
-    'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, NORFAB, EventMQ, Paranoid Pirate.',
+  summary: `Brokers requests between clients and workers: ${names.map((each) => protocols[each].title).join(', ')}.`,
   options: brokerOptions,
   examples: [
     { what: 'on this machine only, at the port of the specification', line: '' },

@@ -61,6 +61,8 @@ export interface Surroundings {
 
 /** A protocol of proj-broker, with its own options beyond the shared ones. */
 export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
+  /** Its name in sentences. */
+  readonly title: string;
   /** Named so that they do not clash with those of other protocols. */
   readonly options: Options;
   /** What its reference does where the shared options are unset. */

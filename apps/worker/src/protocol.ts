@@ -94,7 +94,7 @@ export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   offers(settings: SettingsOf<Options>, surroundings: Surroundings): Promise<readonly Offer[]>;
 }
 
-/** A worker of a protocol with one handler per service, such as Majordomo and Paranoid Pirate. */
+/** A worker of a protocol with one handler per service. */
 type HandlerWorker = Worker & {
   on(event: 'note', listener: ReturnType<typeof loggingTo>['note']): unknown;
   on(event: 'error', listener: ReturnType<typeof loggingTo>['error']): unknown;

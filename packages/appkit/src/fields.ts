@@ -179,7 +179,7 @@ function boundsOf(schema: Setting): Bounds {
   return maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? { min } : { min, max: maxValue };
 }
 
-/** The defaults of protocols, for a help text: the first one, and those that differ: `2500, with ppp 1000`. */
+/** The defaults of protocols, for a help text: the first one, and those that differ: `2500, with emqp 3000`. */
 export function usual(values: Readonly<Record<string, unknown>>): string {
   const [[, first] = [], ...others] = Object.entries(values).map(([name, value]) => [name, String(value)]);
   return [first, ...others.flatMap(([name, value]) => (value === first ? [] : [`with ${name} ${value}`]))].join(', ');

@@ -22,7 +22,7 @@ function traceFields(readers: readonly Reader[], peer: Peer | undefined, frames:
   };
 }
 
-/** Identifies a request: its number in the protocol or, in MDP and PPP, which have none, its client. */
+/** Identifies a request: its number in the protocol or, where there is none, its client. */
 function idOf(command: Command, peer: Peer | undefined): string | undefined {
   const { uuid, id, key, client, addresses } = command;
   const number = uuid ?? id ?? key;

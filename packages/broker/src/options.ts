@@ -23,7 +23,7 @@ export const count = (max: number) => z.int().min(1).max(max);
 
 /** Fields of every broker whose workers have one request at a time. */
 export const workerSideFields = {
-  /** Heartbeat intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP and 6/PPP: "usually 3-5"). */
+  /** Heartbeat intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP: "usually 3-5"). */
   liveness: z.int().min(2).max(100).default(3),
   /** Silence after which a busy worker is dead if it sends heartbeats while it works, in milliseconds. Default: heartbeat interval x liveness. */
   busyExpiryMs: milliseconds(10).optional(),

@@ -56,7 +56,7 @@ export class TextPeer {
   }
 }
 
-/** True for everything but heartbeats: of MDP in any framing, and of PPP. */
+/** True for everything but heartbeats: of MDP in any framing, or a single byte. */
 function isNoHeartbeat(frames: TextFrames): boolean {
   const [header, command] = frames[0] === '' ? frames.slice(1) : frames;
   if (frames.length === 1) return header !== '\x02';

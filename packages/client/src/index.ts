@@ -1,4 +1,4 @@
-/** Clients for ZeroMQ request-reply and queues: what most users need. The sub-paths `/mdp`, `/ppp`, `/pzq`, `/emqp` and `/nfp` export the rest. */
+/** Clients for ZeroMQ request-reply and queues: what most users need. The sub-path of each protocol exports the rest. */
 export { EmqpClient, EmqpClientSession } from './emqp/index.js';
 export type { EmqpClientOptions, EmqpDeferOptions, EmqpJob, EmqpPublication } from './emqp/index.js';
 export { MdpClient, MdpClientSession } from './mdp/index.js';

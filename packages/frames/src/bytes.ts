@@ -1,6 +1,6 @@
 /** Byte helpers that every codec and engine shares. Neutral platform: no Node.js `Buffer`, no globals beyond the language. */
 
-/** The zero-length frame: envelope delimiter of REQ/REP, MDP and PPP. Never written to. */
+/** The zero-length frame: envelope delimiter of REQ/REP and of protocols like it. Never written to. */
 export const EMPTY_FRAME: Uint8Array = new Uint8Array(0);
 
 /** Longest text converted in one call. */

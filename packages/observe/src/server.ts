@@ -33,7 +33,7 @@ export interface ServerActions {
 
 /** A server to observe. */
 export interface ObservedServer {
-  /** `mdp`, `ppp`, `nfp`, `emqp`, `pzq` or `scheduler`. */
+  /** In lower case, such as `mdp`; or `scheduler`. */
   readonly protocol: string;
   readonly facade: Detailed;
   /** Its endpoints, by option name. */

@@ -80,8 +80,8 @@ export const tracingOption = z.strictObject(
     /** The module: `import * as api from '@opentelemetry/api'`, 1.4 or newer. Required. */
     api: z.custom<TracingApi>(isTracingApi, "expected the module: import * as api from '@opentelemetry/api'"),
     /**
-     * Whether to send trace context. Default true if the protocol has room for it (EventMQ's headers, NORFAB's bodies). In the others (MDP, PPP,
-     * PZQ) it is a frame before the body, which only workers and consumers of this project remove again; default false. At workers and
+     * Whether to send trace context. Default true if the protocol has room for it (EventMQ's headers, NORFAB's bodies). In the others
+     * it is a frame before the body, which only workers and consumers of this project remove again; default false. At workers and
      * consumers: whether to use the context that peers send; default true.
      */
     carry: z.optional(flag()),

@@ -1,6 +1,6 @@
 /**
- * Workers for ZeroMQ request-reply: what an application needs. Events, notes, counters and sessions of each protocol are in `@proj/worker/mdp`,
- * `/ppp`, `/nfp` and `/emqp`.
+ * Workers for ZeroMQ request-reply: what an application needs. Events, notes, counters and sessions of each protocol are in its own entry,
+ * such as `@proj/worker/mdp`.
  */
 export { MdpWorker } from './mdp/worker.js';
 export type { MdpWorkerEvents } from './mdp/worker.js';

@@ -1,6 +1,5 @@
 /**
- * What a broker must know about its workers' lives, by rules 11 to 13 of docs/protocols/mdp.md and 7, 10 and 11 of
- * docs/protocols/ppp.md: how long each worker has been silent, and how long it may be, which depends on whether it has ever sent a
+ * What a broker must know about its workers' lives, such as by rules 11 to 13 of docs/protocols/mdp.md: how long each worker has been silent, and how long it may be, which depends on whether it has ever sent a
  * heartbeat while working.
  */
 import { ROUNDING_MS } from './worker-patience.js';

@@ -1,5 +1,5 @@
 /**
- * Checker of worker rule 3 of docs/protocols/mdp.md and worker rule 5 of docs/protocols/ppp.md: a worker stops talking
+ * Checker of worker rule 3 of docs/protocols/mdp.md and its like: a worker stops talking
  * to a silent broker.
  */
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';

@@ -81,6 +81,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 
 /** The protocol `emqp` of `--only`. */
 export const emqp: Protocol<typeof options> = {
+  title: 'EventMQ',
   options,
   usual: { heartbeatMs: HEARTBEAT_MS, liveness: LIVENESS },
   async serve(settings, { transport, log, access, onBroken, onEnded }) {

@@ -44,6 +44,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 
 /** The protocol `mdp` of `--only`. */
 export const mdp: Protocol<typeof options> = {
+  title: 'Majordomo 0.2 and 0.1 with MMI',
   options,
   usual: { heartbeatMs: shape.heartbeatIntervalMs.def.defaultValue, liveness: shape.liveness.def.defaultValue },
   // `"MDP" ...`, behind an empty frame in 0.1.

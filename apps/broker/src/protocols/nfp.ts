@@ -91,6 +91,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 
 /** The protocol `nfp` of `--only`. */
 export const nfp: Protocol<typeof options> = {
+  title: 'NORFAB',
   options,
   usual: {
     heartbeatMs: shape.keepaliveIntervalMs.def.defaultValue,

@@ -48,6 +48,7 @@ type Settings = SharedSettings & z.output<typeof options>;
 
 /** The protocol `ppp` of `--only`. */
 export const ppp: Protocol<typeof options> = {
+  title: 'Paranoid Pirate',
   options,
   usual: { heartbeatMs: shape.heartbeatIntervalMs.def.defaultValue, liveness: shape.liveness.def.defaultValue },
   async serve(settings, { transport, log, access, onBroken }) {

@@ -1,4 +1,4 @@
-/** Which broker to try next: one list, in the user's order. 18/MDP and 6/PPP leave recovery to the client. */
+/** Which broker to try next: one list, in the user's order. The protocols leave recovery to the client. */
 
 /** A list of endpoints that remembers which one answered last. An endpoint is named by its index. */
 export class Endpoints {

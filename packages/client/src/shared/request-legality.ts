@@ -1,4 +1,4 @@
-/** What an event means on a request socket in each state. Sections "Client" of docs/protocols/mdp.md and ppp.md. */
+/** What an event means on a request socket in each state. Section "Client" of the protocol's document. */
 import type { Legality } from '@proj/transport/engine';
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Calls over a small pool of one-request sockets: wait, send, match, resend, give up. Section "MDP/Client" of 18/MDP and 7/MDP, and the Lazy
- * Pirate of 6/PPP. Each protocol defines what a message means ({@link RequestProtocol}); `request-legality.ts` decides what an event means on a
- * socket.
+ * Calls over a small pool of one-request sockets: wait, send, match, resend, give up. Section "Client" of the protocol's document. Each
+ * protocol defines what a message means ({@link RequestProtocol}); `request-legality.ts` decides what an event means on a socket.
  */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import type { Engine, TimerEvent } from '@proj/transport';

@@ -1,4 +1,4 @@
-/** The sockets of a client, as numbers: which are open, which are free, and which one a call gets. 18/MDP and 6/PPP clients. */
+/** The sockets of a client, as numbers: which are open, which are free, and which one a call gets. Knows no protocol. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 
 /** One socket to one endpoint, with at most one open request: the conversation is the correlation. */

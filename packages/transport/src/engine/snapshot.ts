@@ -81,7 +81,7 @@ export interface JobSnapshot {
 
 /** The state of a server. Plain immutable data. Taking it costs time linear in what it lists. */
 export interface ServerSnapshot {
-  /** `mdp`, `ppp`, `nfp`, `emqp`, `pzq` or `scheduler`. */
+  /** In lower case, such as `mdp`; or `scheduler`. */
   readonly protocol: string;
   /** Totals since the start, by name, except those in {@link dropped}. */
   readonly counters: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-/** Trace context on the wire: as a frame before a body (MDP, PPP, PZQ), or as items of a header (eMQP). docs/TRACING.md. */
+/** Trace context on the wire: as items of a header (eMQP), or as a frame before a body. docs/TRACING.md. */
 import { toFrames } from '../body.js';
 import type { BodyInput, BodyLimits } from '../body.js';
 import type { TracingCarrier } from './api.js';

@@ -21,7 +21,7 @@ export type TracingChannelName = 'proj:client.request' | 'proj:worker.job' | 'pr
 
 /** What a subscriber of a channel gets: the same object at each event of one call. */
 export interface TracedMessage {
-  /** `mdp`, `ppp`, `nfp`, `emqp` or `pzq`. */
+  /** In lower case, such as `mdp`. */
   readonly protocol: string;
   /** The subject of the span's name: the service, or `send` and a queue. */
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * A worker's conversations with brokers, one at a time, over a list of endpoints: when to send heartbeats, when silence means loss, how long to
- * wait and which endpoint to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP worker rules 1 to 3.
+ * wait and which endpoint to try next. The table of each `session.ts` says by which rules.
  */
 import { Backoff } from '@proj/heartbeat';
 

@@ -1,6 +1,6 @@
 /**
- * A worker's one job and the few requests that wait behind it. MDP worker rules 4 and 7, PPP worker rule 9: both protocols know one job per
- * worker, but real brokers sometimes send a second one.
+ * A worker's one job and the few requests that wait behind it, for protocols that know one job per worker: real brokers sometimes send a
+ * second one.
  */
 
 /** A request in hand and the number of its run. */
