@@ -33,6 +33,43 @@ describe('FairQueue', () => {
     expect(drain(queueOf(9, 'x:1', 'x:2', 'x:3', 'x:4', 'y:a', 'z:A', 'y:b').queue)).toBe('1aA2b34');
   });
 
+  /** A queue in which some clients have 50 values each waiting. */
+  function crowded(clients: number): FairQueue<string> {
+    const queue = new FairQueue<string>(10_000);
+    for (let client = 0; client < clients; client++)
+      for (let value = 0; value < 50; value++) queue.push(new QueueSlot('-'), `many-${client}`);
+    return queue;
+  }
+
+  it('serves clients with few waiting values before those with many, however many those are', () => {
+    const queue = crowded(40);
+    for (const value of ['1', '2', '3']) {
+      queue.push(new QueueSlot(value), 'x');
+      queue.push(new QueueSlot(value), 'y');
+      const served = Array.from({ length: 3 }, () => queue.shift()).join('');
+      expect(served.replaceAll('-', '')).toBe(value + value);
+    }
+  });
+
+  it('gives one turn in four to clients with many values, however many others there are', () => {
+    const queue = crowded(3);
+    let text = '';
+    for (let turn = 0; turn < 40; turn++) {
+      queue.push(new QueueSlot('x'), `few-${turn}`);
+      text += String(queue.shift());
+    }
+    expect(text).toHaveLength(40);
+    expect(text.replaceAll('x', '')).toHaveLength(10);
+    expect(text).not.toContain('xxxx');
+  });
+
+  it('counts a client with at most four values after its turn among those with few', () => {
+    const queue = crowded(1);
+    for (const value of ['1', '2', '3', '4', '5']) queue.push(new QueueSlot(value), 'x');
+    for (const value of ['a', 'b', 'c', 'd', 'e', 'f']) queue.push(new QueueSlot(value), 'y');
+    expect(Array.from({ length: 12 }, () => queue.shift()).join('')).toBe('-1a234-5bcd-');
+  });
+
   it('puts a client that returns behind those that wait', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a', 'z:A');
     expect(queue.shift()).toBe('1');

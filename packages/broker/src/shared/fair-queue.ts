@@ -1,6 +1,6 @@
 /**
- * The queue of waiting requests: first in, first out for each client, and clients take turns. Requests that waited before go to a front that is
- * served first. Knows no protocol.
+ * The queue of waiting requests: first in, first out for each client, and clients take turns, those with few waiting requests before those with
+ * many (docs/adr/0038-few-before-many.md). Requests that waited before go to a front that is served first. Knows no protocol.
  */
 import { surplusOf } from './displacement.js';
 import { HolderClasses, Holding } from './holder-classes.js';
@@ -8,6 +8,10 @@ import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
 /** A client with fewer waiting values never makes room for others. */
 const LEAST = 16;
+/** A client with more waiting values has many. */
+const FEW = 4;
+/** Of the turns for which both kinds wait, the first of this many goes to a client with many. */
+const MANY_SHARE = 4;
 
 /** The waiting values of one client, or a single value at the front. Exists only while it is not empty. */
 export class ClientQueue<Value> extends RemovableQueue<Value> {
@@ -37,7 +41,12 @@ export class FairQueue<Value> {
   readonly max: number;
   readonly #front = new RemovableQueue<ClientQueue<Value>>();
   readonly #byClient = new Map<string, ClientQueue<Value>>();
-  readonly #turns = new RemovableQueue<ClientQueue<Value>>();
+  /** Clients in the order of their turns: those with few values waiting, and those that had many when they came, or at their last turn. */
+  readonly #few = new RemovableQueue<ClientQueue<Value>>();
+  readonly #many = new RemovableQueue<ClientQueue<Value>>();
+  readonly #classes = [this.#front, this.#few, this.#many];
+  /** Turns for which both kinds were waiting. */
+  #contended = 0;
   readonly #shares = new HolderClasses<ClientQueue<Value>>(LEAST);
   #size = 0;
 
@@ -62,7 +71,7 @@ export class FairQueue<Value> {
 
   /** Number of clients with waiting values outside the front. */
   get clients(): number {
-    return this.#turns.size;
+    return this.#byClient.size;
   }
 
   /** Appends the value to those of that client, or returns false when the queue is full. */
@@ -72,10 +81,11 @@ export class FairQueue<Value> {
     if (queue === undefined) {
       queue = new ClientQueue<Value>(client);
       this.#byClient.set(client, queue);
-      this.#turns.push(queue.turn);
+      this.#few.push(queue.turn);
       owned?.push(queue.owned);
     }
     queue.push(slot);
+    if (queue.size === FEW + 1) this.#await(queue);
     this.#shares.add(queue.share, 1);
     this.#size++;
     return true;
@@ -92,20 +102,19 @@ export class FairQueue<Value> {
 
   /** Takes the next value: the front first, then from the client whose turn it is; `undefined` if nothing waits. */
   shift(): Value | undefined {
-    const queue = this.#front.first ?? this.#turns.first;
+    const queue = this.#front.first ?? this.#next();
     if (queue === undefined) return undefined;
     const value = queue.shift();
     this.#left(queue);
     if (queue.size === 0) this.#close(queue);
-    else if (this.#turns.size > 1 && this.#turns.remove(queue.turn)) this.#turns.push(queue.turn);
+    else this.#await(queue);
     return value;
   }
 
   /** Removes a value from anywhere. Returns false if it was not in this queue. */
   remove(slot: QueueSlot<Value>): boolean {
     const queue = slot.queue instanceof ClientQueue ? (slot.queue as ClientQueue<Value>) : undefined;
-    const turns = queue?.turn.queue;
-    if (queue === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
+    if (queue === undefined || !this.#classes.some((queues) => queues === queue.turn.queue)) return false;
     queue.remove(slot);
     this.#left(queue);
     if (queue.size === 0) this.#close(queue);
@@ -131,20 +140,32 @@ export class FairQueue<Value> {
 
   /** The first value of the front, and that of each client: the oldest is among them. */
   *heads(): IterableIterator<Value> {
-    for (const queue of [this.#front, this.#turns])
-      for (const { first } of queue.values()) if (first !== undefined) yield first;
+    for (const queue of this.#classes) for (const { first } of queue.values()) if (first !== undefined) yield first;
   }
 
   /** The waiting values by client; each value of the front is separate. None is empty. */
   *lines(): IterableIterator<Pick<ClientQueue<Value>, 'first' | 'size'>> {
-    yield* this.#front.values();
-    yield* this.#turns.values();
+    for (const queues of this.#classes) yield* queues.values();
   }
 
   /** Everything that waits: the front, then client by client. While iterating, remove only the value just yielded. */
   *values(): IterableIterator<Value> {
-    for (const queue of this.#front.values()) yield* queue.values();
-    for (const queue of this.#turns.values()) yield* queue.values();
+    for (const queues of this.#classes) for (const queue of queues.values()) yield* queue.values();
+  }
+
+  #next(): ClientQueue<Value> | undefined {
+    const few = this.#few.first;
+    const many = this.#many.first;
+    if (few === undefined || many === undefined) return few ?? many;
+    return this.#contended++ % MANY_SHARE === 0 ? many : few;
+  }
+
+  /** The client waits for its next turn, behind others of its kind. */
+  #await(queue: ClientQueue<Value>): void {
+    const turns = queue.size > FEW ? this.#many : this.#few;
+    if (queue.turn.queue === turns && turns.size === 1) return;
+    queue.turn.queue?.remove(queue.turn);
+    turns.push(queue.turn);
   }
 
   #left(queue: ClientQueue<Value>): void {
