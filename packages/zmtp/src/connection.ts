@@ -15,7 +15,7 @@ import { TurnShare } from './turn-share.js';
 import type { Reading } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watched } from './watch.js';
-import type { ByteSink, Wire } from './wire.js';
+import type { ByteSink, SharedConnection, Wire } from './wire.js';
 
 /** Frames and bytes that cost as much work as one message. */
 const FRAMES_PER_WORK = 16;
@@ -108,7 +108,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   /** As {@link Wire.carrier}. */
-  get carrier(): string | undefined {
+  get carrier(): SharedConnection | undefined {
     return this.#wire.carrier;
   }
 

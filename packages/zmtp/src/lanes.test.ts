@@ -21,6 +21,7 @@ import { loadCurve } from './security.js';
 beforeAll(loadCurve);
 
 const TCP = 'tcp://127.0.0.1:*';
+const MIB = 2 ** 20;
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
 /** A lane's number, and a size. */
 type Numbers = readonly [lane: number, size: number];
@@ -422,6 +423,27 @@ describe('a connection under lanes', () => {
     await hears(frame(KIND.reset, [4, 0]).toString('latin1'));
     await hears(frame(KIND.reset, [5, 0]).toString('latin1'));
     socket.destroy();
+  });
+
+  it('counts as one peer, however many lanes it has, when much is unread', async () => {
+    const all = await fleet({
+      count: 8,
+      server: { unreadMaxBytes: 8 * MIB },
+      routerOptions: { queueMaxBytes: MIB, peerQueueMax: 0 },
+    });
+    const { server } = all;
+    const body = new Uint8Array(MIB);
+    const send = (index: number): void => {
+      for (let count = 0; count < 10; count++) server.port.send(peerOf(all, `d${index}`), [body]);
+    };
+    // Nothing is written before the turn ends. The first dealer has a connection of its own.
+    for (let index = 1; index < 8; index++) send(index);
+    expect(server.port.heldBytes).toBeGreaterThan(4 * MIB);
+    // Half of the bound, and one message more at most.
+    expect(server.port.heldBytes).toBeLessThan(6 * MIB);
+    server.port.send(peerOf(all, 'd0'), [Buffer.from('for you')]);
+    await all.clients[0]!.received(1);
+    expect(all.clients[0]!.texts).toEqual(['for you']);
   });
 
   it('does not keep a port from closing', async () => {

@@ -10,6 +10,7 @@ import { Pipe } from './pipe.js';
 import { CONNECTION_BYTES, Relief, slowest } from './relief.js';
 import type { ReliefHost } from './relief.js';
 import type { Connection } from './connection.js';
+import type { SharedConnection } from './wire.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
 import { TestPeer } from './test/test-peer.js';
 
@@ -144,13 +145,24 @@ describe('a budget of memory', () => {
 });
 
 describe('the peer to cut', () => {
-  const link = (unreadBytes: number, writingSince: number | undefined) => ({ unreadBytes, writingSince });
+  const link = (unreadBytes: number, writingSince: number | undefined, carrier?: SharedConnection) => ({
+    unreadBytes,
+    writingSince,
+    carrier,
+  });
 
   it('is the one with the most unread for the longest time, and never one without output', () => {
     const [much, long, short] = [link(64 * MIB, 999), link(MIB, 0), link(MIB, 900)];
     const links = [short, link(MIB, undefined), much, link(0, 0), long];
     expect(slowest(links, 1000, 'full')).toEqual([long, much, short]);
     expect(slowest(links, 1000, 'tight')).toEqual([long]);
+  });
+
+  it('is one with many lanes before one with less than they have together', () => {
+    const carrier = { name: 'shared', outgoing: 16 * MIB };
+    const lanes = [link(MIB, 900, carrier), link(2 * MIB, 800, carrier)];
+    const [alone, much] = [link(15 * MIB, 900), link(17 * MIB, 800)];
+    expect(slowest([alone, ...lanes, much], 1000, 'full')).toEqual([much, lanes[1], lanes[0], alone]);
   });
 });
 

@@ -4,6 +4,7 @@ import { compacted, Fifo } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import type { Reuse } from './engine/framing/bytes.js';
 import { beginWrite, endWrite, LONG_BYTES } from './fast.js';
+import type { SharedConnection } from './wire.js';
 
 /** Total of outgoing messages in all pipes of a socket. */
 export interface Outgoing {
@@ -28,7 +29,7 @@ export interface PipeLimits {
   readonly highWaterMark: number;
   /** Bytes, likewise. A single message of any size fits. */
   readonly peerQueueMaxBytes: number;
-  /** Shared among pipes: each may hold as much as is left for the others. If absent, only the pipe's own limits apply. */
+  /** Shared among pipes: those of a connection may hold as much as is left for the others. If absent, only the pipe's own limits apply. */
   readonly outgoing?: Outgoing;
 }
 
@@ -48,6 +49,8 @@ export class Pipe {
   readonly #limits: PipeLimits;
   #waiting = new Fifo<readonly Uint8Array[]>();
   #link: Connection | undefined;
+  /** The connection that it shares with other pipes, for its whole life. */
+  #shared: SharedConnection | undefined;
   #bytes = 0;
   #writing = 0;
   #writingBytes = 0;
@@ -65,6 +68,11 @@ export class Pipe {
     return this.#bytes;
   }
 
+  /** The same, in all pipes of its connection: many lanes are one peer. */
+  get bytesTogether(): number {
+    return this.#shared?.outgoing ?? this.#bytes;
+  }
+
   /** The current connection. */
   get link(): Connection | undefined {
     return this.#link;
@@ -75,7 +83,7 @@ export class Pipe {
     const messages = this.#waiting.length + this.#writing;
     if (messages >= highWaterMark) return false;
     const left = outgoing === undefined ? Infinity : outgoing.maxBytes - outgoing.bytes;
-    return messages === 0 ? left > 0 : this.#bytes < Math.min(peerQueueMaxBytes, left);
+    return (messages === 0 || this.#bytes < peerQueueMaxBytes) && this.bytesTogether < left;
   }
 
   /** True when nothing waits and nothing is being written. */
@@ -91,6 +99,7 @@ export class Pipe {
   /** Attaches a connection. */
   attach(link: Connection): void {
     this.#link = link;
+    if (!this.lasting) this.#shared = link.carrier;
     if (this.isWaiting) link.wake();
   }
 
@@ -172,6 +181,7 @@ export class Pipe {
 
   #count(bytes: number, messages: number): void {
     this.#bytes += bytes;
+    if (this.#shared !== undefined) this.#shared.outgoing += bytes;
     const { outgoing } = this.#limits;
     if (outgoing === undefined) return;
     outgoing.bytes += bytes;

@@ -75,9 +75,9 @@ export class Relief {
 
 /**
  * Connections with the most unread output first, weighted by how long the peer has read nothing: a peer that gets much and reads comes after one
- * that gets less and does not. While memory is `tight`, only stalled peers.
+ * that gets less and does not. All lanes of a connection weigh as much as together. While memory is `tight`, only stalled peers.
  */
-export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSince'>>(
+export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSince' | 'carrier'>>(
   links: Iterable<Slow>,
   now: number,
   level: 'tight' | 'full',
@@ -85,9 +85,9 @@ export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSi
   const leastMs = stillMs(level);
   const candidates: { readonly link: Slow; readonly weight: number }[] = [];
   for (const link of links) {
-    const { unreadBytes, writingSince } = link;
+    const { unreadBytes, writingSince, carrier } = link;
     if (unreadBytes === 0 || writingSince === undefined || now - writingSince < leastMs) continue;
-    candidates.push({ link, weight: unreadBytes * (1 + now - writingSince) });
+    candidates.push({ link, weight: (carrier?.outgoing ?? unreadBytes) * (1 + now - writingSince) });
   }
   return candidates.sort((one, other) => other.weight - one.weight).map(({ link }) => link);
 }

@@ -31,7 +31,11 @@ export class RouterPort extends ZmtpPort {
     }
     const named = identity.length === 0 ? this.#automatic() : peerOf(identity);
     const { carrier, isReq } = link;
-    this.#admit(link, { ...withKey(named, publicKey), isReq, ...(carrier === undefined ? {} : { carrier }) });
+    this.#admit(link, {
+      ...withKey(named, publicKey),
+      isReq,
+      ...(carrier === undefined ? {} : { carrier: carrier.name }),
+    });
   }
 
   protected transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {

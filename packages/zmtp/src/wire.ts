@@ -12,6 +12,14 @@ export interface ByteSink {
 /** Called once: without an error when the system has taken the bytes, or with the reason why it has not. */
 export type Written = (error?: Error | null) => void;
 
+/** A connection that several wires share. */
+export interface SharedConnection {
+  /** Identifies it within this process. */
+  readonly name: string;
+  /** Bytes on their way out in the pipes of all wires. The pipes count them. */
+  outgoing: number;
+}
+
 /** The part of `net.Socket` that connections use, with the same meaning. */
 export interface Wire {
   /** Sets the sink of all bytes from now on. */
@@ -35,8 +43,8 @@ export interface Wire {
    * connection of its own.
    */
   readonly stalledUntil?: number;
-  /** Identifies the shared connection within this process. Absent on a connection of its own. */
-  readonly carrier?: string;
+  /** The shared connection. Absent on a connection of its own. */
+  readonly carrier?: SharedConnection;
   /** The queue in which all users of a shared connection wait to resume reading. Absent on a connection of its own. */
   readonly readers?: ReadQueue;
   setKeepAlive(enable: boolean, initialDelayMs: number): void;

@@ -72,8 +72,10 @@ let made = 0;
 export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Reading, Watched {
   /** @internal As {@link Wire.readers}. */
   readonly readers: ReadGroup;
-  /** @internal As {@link Wire.carrier}. */
+  /** @internal */
   readonly name = String(made++);
+  /** @internal */
+  outgoing = 0;
   readonly #socket: NodeSocket;
   readonly #opener: boolean;
   readonly #host: CarrierHost;

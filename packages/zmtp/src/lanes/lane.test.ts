@@ -5,6 +5,7 @@ import type { LaneCarrier } from './lane.js';
 const carrier: LaneCarrier = {
   remoteAddress: undefined,
   name: 'carrier',
+  outgoing: 0,
   stalledUntil: 0,
   readers: { readLater: () => {} },
   wake: () => {},

@@ -4,7 +4,7 @@ import { KIND } from '../engine/framing/lane-frames.js';
 import type { ControlKind } from '../engine/framing/lane-frames.js';
 import type { LaneState } from './legality.js';
 import type { ReadQueue } from '../turn.js';
-import type { ByteSink, Wire, Written } from '../wire.js';
+import type { ByteSink, SharedConnection, Wire, Written } from '../wire.js';
 
 /** Unread bytes in flight in one direction of a lane. */
 export const WINDOW_BYTES = 2 ** 21;
@@ -16,14 +16,12 @@ export const WINDOW_BYTES = 2 ** 21;
 const CLOSED = new Error('the lane was closed');
 
 /** The connection that carries a lane. */
-export interface LaneCarrier {
+export interface LaneCarrier extends SharedConnection {
   readonly remoteAddress: string | undefined;
   /** As {@link Wire.stalledUntil}. */
   readonly stalledUntil: number;
   /** As {@link Wire.readers}. */
   readonly readers: ReadQueue;
-  /** As {@link Wire.carrier}. */
-  readonly name: string;
   /** The lane has output. */
   wake(lane: Lane): void;
   /** Sends a frame without payload, after all earlier output. */
@@ -88,8 +86,8 @@ export class Lane implements Wire {
     return this.#carrier.readers;
   }
 
-  get carrier(): string {
-    return this.#carrier.name;
+  get carrier(): SharedConnection {
+    return this.#carrier;
   }
 
   get hasUnsent(): boolean {
