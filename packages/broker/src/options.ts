@@ -2,7 +2,7 @@
 import { accessRules, curveOfServer, endpointOf, milliseconds, transportOfServer } from '@proj/transport/schemas';
 import * as z from 'zod';
 
-export { curveOfServer as curve, milliseconds, transportOfServer as transport } from '@proj/transport/schemas';
+export { curveOfServer as curve, milliseconds } from '@proj/transport/schemas';
 
 const endpoint = endpointOf('must be a ZeroMQ endpoint such as tcp://127.0.0.1:5555 or ipc:///run/broker.sock');
 
@@ -21,8 +21,30 @@ export const accessOptions = z.strictObject({
 /** A number of things, at least one. */
 export const count = (max: number) => z.int().min(1).max(max);
 
+/** Fields of every broker's sockets. */
+export const socketFields = {
+  /** Bytes of one message. Default 64 MiB. */
+  maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
+  /** Milliseconds that closing may take to send pending messages. Default 1000. */
+  lingerMs: milliseconds(0).default(1000),
+  /** CURVE: encryption, and authorization by key. Default: neither. */
+  curve: curveOfServer.optional(),
+  /** Sockets and clock. Default: ZMTP and the system clock. */
+  transport: transportOfServer.optional(),
+};
+
+/** Limits of registered workers. */
+export const registrationFields = {
+  /** Workers that may be registered at a time. Default 100000. */
+  workersMax: count(1_000_000).default(100_000),
+  /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
+  registrationsPerSecondMax: count(1_000_000).default(100),
+};
+
 /** Fields of every broker whose workers have one request at a time. */
 export const workerSideFields = {
+  ...socketFields,
+  ...registrationFields,
   /** Heartbeat intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP: "usually 3-5"). */
   liveness: z.int().min(2).max(100).default(3),
   /** Silence after which a busy worker is dead if it sends heartbeats while it works, in milliseconds. Default: heartbeat interval x liveness. */
@@ -37,22 +59,10 @@ export const workerSideFields = {
    * all of them.
    */
   maxAttempts: count(100).default(3),
-  /** Workers that may be registered at a time. Default 100000. */
-  workersMax: count(1_000_000).default(100_000),
-  /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
-  registrationsPerSecondMax: count(1_000_000).default(100),
   /** Frames of one message. Default 1024. */
   maxMessageFrames: z.int().min(8).max(1_000_000).default(1024),
-  /** Bytes of one message. Default 64 MiB. */
-  maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
   /** Milliseconds that running jobs may take when draining. Default 10000. */
   drainMs: milliseconds(0).default(10_000),
-  /** Milliseconds that closing may take to send pending messages. Default 1000. */
-  lingerMs: milliseconds(0).default(1000),
-  /** CURVE: encryption, and authorization by key. Default: neither. */
-  curve: curveOfServer.optional(),
-  /** Sockets and clock. Default: ZMTP and the system clock. */
-  transport: transportOfServer.optional(),
 };
 
 const isAbortSignal = (value: unknown): value is AbortSignal =>

@@ -23,8 +23,21 @@ export const count = integer(1);
 /** An endpoint to connect to. */
 export const endpoint = endpointOf('expected an endpoint such as tcp://127.0.0.1:5555');
 
-/** Client fields with the same default in every protocol. */
+/** Fields of every client's sockets. */
+export const socketFields = {
+  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
+  maxMessageBytes: withDefault(integer(1024), 67_108_864),
+  /** CURVE: encrypts, and authenticates client and server to each other. Default: neither. */
+  curve: z.optional(curveOfClient),
+  /** Sockets and time. Default: ZMTP in TypeScript. */
+  transport: z.optional(transportOfClient),
+  /** OpenTelemetry: a span for each call, see docs/TRACING.md. Default: none. */
+  tracing: z.optional(tracingOption),
+};
+
+/** Fields of clients with one request per socket. */
 export const clientFields = {
+  ...socketFields,
   /** Silence after which a request is sent again, restarted by each partial reply. 1 ms to a day, default 2500 (the Guide). */
   timeoutMs: withDefault(milliseconds, 2500),
   /** Total number of sends per request, including the first. 1 to 1000; default 3 (the Guide). */
@@ -35,14 +48,16 @@ export const clientFields = {
   waitingMax: withDefault(integer(0, 10_000_000), 100_000),
   /** How long an unused socket stays open. 1 ms to a day, default 60,000. */
   idleMs: withDefault(milliseconds, 60_000),
-  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
-  maxMessageBytes: withDefault(integer(1024), 67_108_864),
-  /** CURVE: encrypts, and authenticates client and server to each other. Default: neither. */
-  curve: z.optional(curveOfClient),
-  /** Sockets and time. Default: ZMTP in TypeScript. */
-  transport: z.optional(transportOfClient),
-  /** OpenTelemetry: a span for each call, see docs/TRACING.md. Default: none. */
-  tracing: z.optional(tracingOption),
+};
+
+/** Fields of a subscription. */
+export const subscriptionFields = {
+  /** Unread messages; beyond this the oldest is dropped. 1 to 10,000,000; default 10,000. */
+  bufferMax: withDefault(integer(1, 10_000_000), 10_000),
+  /** Unread bytes, including topics. At least 1; default 67,108,864. */
+  bufferMaxBytes: withDefault(integer(1), 67_108_864),
+  /** Ends the subscription: the next read rejects with the signal's reason. */
+  signal: z.optional(abortSignal),
 };
 
 /** Fields of a single call. */

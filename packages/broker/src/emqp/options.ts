@@ -1,7 +1,7 @@
 /** Options of the EventMQ broker and of its pub-sub device: docs/protocols/emqp.md, section "Defaults". */
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
-import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, endpoints, milliseconds, registrationFields, socketFields } from '../options.js';
 
 /** What a broker needs from a pub-sub device in its process. */
 export interface EmqpPublisher {
@@ -10,23 +10,16 @@ export interface EmqpPublisher {
 }
 
 /** Options that the broker and the device share. */
-const socketFields = {
+const emqpFields = {
+  ...socketFields,
   /** Frames of one message. Default 64. */
   maxMessageFrames: z.int().min(9).max(1_000_000).default(64),
-  /** Bytes of one message. Default 64 MiB. */
-  maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
-  /** Time limit for closing to flush pending messages, in milliseconds. Default 1000. */
-  lingerMs: milliseconds(0).default(1000),
-  /** CURVE encryption and authorization by key. Default: neither. */
-  curve: curve.optional(),
-  /** Sockets and clock. Default: `zmtpTransport()`. */
-  transport: transport.optional(),
 };
 
 /** Schema of {@link EmqpBrokerOptions}. All fields are optional; unknown ones are rejected. */
 export const emqpBrokerOptions = z
   .strictObject({
-    ...socketFields,
+    ...emqpFields,
     /** Endpoints for clients and schedulers: one or several. Port `*` allowed. Default: EventMQ's. */
     frontend: endpoints.default('tcp://127.0.0.1:47291'),
     /** Endpoints for workers. Default: EventMQ's. */
@@ -61,8 +54,8 @@ export const emqpBrokerOptions = z
     queuesMax: count(1_000_000).default(10_000),
     /** Workers and schedulers that may be registered at once. Default 100000. */
     peersMax: count(1_000_000).default(100_000),
-    /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
-    registrationsPerSecondMax: count(1_000_000).default(100),
+    /** See {@link registrationFields}. */
+    registrationsPerSecondMax: registrationFields.registrationsPerSecondMax,
     /** How long the result of a job is forwarded to its client, in milliseconds. Up to a day, default 3600000. */
     resultRouteTtlMs: milliseconds(1).default(3_600_000),
     /** Jobs with awaited results; beyond that the oldest is given up. Default 1000000. */
@@ -107,7 +100,7 @@ export type EmqpBrokerSettings = z.output<typeof emqpBrokerOptions>;
 
 /** Schema of {@link EmqpPubSubOptions}. All fields are optional; unknown ones are rejected. */
 export const emqpPubSubOptions = z.strictObject({
-  ...socketFields,
+  ...emqpFields,
   /** Endpoints for publishers: one or several. Port `*` allowed. Default: EventMQ's. */
   publish: endpoints.default('tcp://127.0.0.1:47298'),
   /** Endpoints for subscribers. Default: EventMQ's. */

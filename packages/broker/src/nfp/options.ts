@@ -1,10 +1,12 @@
 /** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
 import * as z from 'zod';
-import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, curve, endpoints, milliseconds, registrationFields, socketFields } from '../options.js';
 import type { NfpInventory } from './engine/management/inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are rejected. */
 export const nfpBrokerOptions = z.strictObject({
+  ...socketFields,
+  ...registrationFields,
   /** Where to bind the ROUTER: one endpoint or several. Port `*` allowed. Default `tcp://127.0.0.1:5555`. */
   endpoint: endpoints.default('tcp://127.0.0.1:5555'),
   /** Milliseconds between KEEPALIVEs to a worker, unless its OPEN asks otherwise. 100 to 600000, default 2500 (NORFAB). */
@@ -47,10 +49,6 @@ export const nfpBrokerOptions = z.strictObject({
    * client. Default 10000.
    */
   servicesMax: count(1_000_000).default(10_000),
-  /** Workers that may be registered at once. Default 100000. */
-  workersMax: count(1_000_000).default(100_000),
-  /** Registrations per connection and second, and maximum burst: more are refused. Default 100. */
-  registrationsPerSecondMax: count(1_000_000).default(100),
   /**
    * Clients remembered, for their command form and `show_clients`. The least recently seen are dropped first, at the latest after an hour.
    * Default 10000.
@@ -77,16 +75,10 @@ export const nfpBrokerOptions = z.strictObject({
   maxMessageFrames: z.int().min(8).max(1_000_000).default(64),
   /** Bytes of one message. Default 128 MiB. */
   maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(134_217_728),
-  /** Time limit for closing to flush pending messages, in milliseconds. Default 1000. */
-  lingerMs: milliseconds(0).default(1000),
-  /** CURVE encryption and authorization by key. Default: neither. */
-  curve: curve.optional(),
   /** CURVE for `managementEndpoint`, for example with a shorter list of keys. Default: `curve`. */
   managementCurve: curve.optional(),
   /** Who may call and who may serve which service: rule 23. Not for `managementEndpoint`. Rules for single keys need `curve` and `zmtpTransport()`. Default: no restrictions. */
   access: access.optional(),
-  /** Sockets and clock. Default: `zmtpTransport()`. */
-  transport: transport.optional(),
 });
 
 /** Options of `NfpBroker`; see {@link nfpBrokerOptions}. */

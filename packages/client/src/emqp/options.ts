@@ -1,7 +1,7 @@
 /** Options of the EventMQ client: what may be set, defaults, bounds. Section 9 of docs/protocols/emqp.md. */
 import { endpoints, flag, integer, listOf, named, text, withDefault } from '@proj/transport/peer-schemas';
 import * as z from 'zod/mini';
-import { clientFields, endpoint, linger, milliseconds, requestFields } from '../options.js';
+import { endpoint, linger, milliseconds, requestFields, socketFields, subscriptionFields } from '../options.js';
 
 const NAME_MAX_BYTES = 255;
 const QUEUE_NAME = `must be 1 to ${NAME_MAX_BYTES} bytes of UTF-8`;
@@ -9,6 +9,7 @@ const CRON = 'expected five fields such as 0 4 * * *';
 
 /** Schema of {@link EmqpClientOptions}. */
 export const emqpClientOptions = z.strictObject({
+  ...socketFields,
   /**
    * Brokers' frontends, in order of preference; after silence or a lost connection the next one is used. 1 to 64; default
    * `tcp://127.0.0.1:47291` (EventMQ).
@@ -26,14 +27,6 @@ export const emqpClientOptions = z.strictObject({
   openMax: withDefault(integer(1, 10_000_000), 100_000),
   /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
-  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
-  maxMessageBytes: clientFields.maxMessageBytes,
-  /** Sockets and time. Default: ZMTP in TypeScript. */
-  transport: clientFields.transport,
-  /** See {@link clientFields}. */
-  curve: clientFields.curve,
-  /** See {@link clientFields}. */
-  tracing: clientFields.tracing,
 });
 
 /** What `new EmqpClient()` takes; everything has a default. */
@@ -137,14 +130,7 @@ export const emqpPublishOptions = z.strictObject({
 export type EmqpPublishOptions = z.input<typeof emqpPublishOptions>;
 
 /** Schema of {@link EmqpSubscribeOptions}. */
-export const emqpSubscribeOptions = z.strictObject({
-  /** Unread messages; beyond this the oldest is dropped. 1 to 10,000,000; default 10,000. */
-  bufferMax: withDefault(integer(1, 10_000_000), 10_000),
-  /** Unread bytes, including topics. At least 1; default 67,108,864. */
-  bufferMaxBytes: withDefault(integer(1), 67_108_864),
-  /** Ends the subscription: the next read rejects with the signal's reason. */
-  signal: requestFields.signal,
-});
+export const emqpSubscribeOptions = z.strictObject(subscriptionFields);
 
 /** What `client.subscribe()` takes besides topics. */
 export type EmqpSubscribeOptions = z.input<typeof emqpSubscribeOptions>;

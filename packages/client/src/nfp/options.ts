@@ -1,7 +1,6 @@
 /** Options of the NFP client: what may be set, defaults, bounds. Section "Client" of docs/protocols/nfp.md. */
 import type { RecordStore } from '@proj/transport';
 import {
-  abortSignal,
   endpoints,
   flag,
   functionOf,
@@ -13,7 +12,7 @@ import {
   withDefault,
 } from '@proj/transport/peer-schemas';
 import * as z from 'zod/mini';
-import { clientFields, linger, milliseconds, requestFields } from '../options.js';
+import { linger, milliseconds, requestFields, socketFields, subscriptionFields } from '../options.js';
 
 const DAY_MS = 86_400_000;
 const NAME_MAX_BYTES = 255;
@@ -46,6 +45,7 @@ export type NfpInputHandler = (request: NfpInputRequest) => unknown;
 
 /** Schema of {@link NfpClientOptions}. */
 export const nfpClientOptions = z.strictObject({
+  ...socketFields,
   /** Brokers, in order of preference; after silence or a lost connection the next one is used. 1 to 64; default `tcp://127.0.0.1:5555`. */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5555']),
   /** Routing id of this client, unique among connected clients. 1 to 255 bytes; default `proj-` and a random uuid. */
@@ -90,12 +90,6 @@ export const nfpClientOptions = z.strictObject({
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
   maxMessageBytes: withDefault(integer(1024), 134_217_728),
-  /** See {@link clientFields}. */
-  curve: clientFields.curve,
-  /** See {@link clientFields}. */
-  tracing: clientFields.tracing,
-  /** Sockets and time. Default: ZMTP in TypeScript. */
-  transport: clientFields.transport,
 });
 
 /** What `new NfpClient()` takes; everything has a default. */
@@ -242,10 +236,10 @@ export const nfpSubscriberOptions = z.strictObject({
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5556']),
   /** Largest event, in bytes over all frames. At least 1024; default 134,217,728. */
   maxMessageBytes: withDefault(integer(1024), 134_217_728),
-  /** See {@link clientFields}. */
-  curve: clientFields.curve,
+  /** See {@link socketFields}. */
+  curve: socketFields.curve,
   /** Where sockets come from. Default: ZMTP in TypeScript. */
-  transport: clientFields.transport,
+  transport: socketFields.transport,
 });
 
 /** What `new NfpSubscriber()` takes; everything has a default. */
@@ -258,12 +252,7 @@ export const nfpSubscribeOptions = z
     service: z.optional(nfpName),
     /** Only events of this job; needs `service`. Default: all. */
     uuid: z.optional(nfpName),
-    /** Unread events; beyond this the oldest is dropped. 1 to 10,000,000; default 10,000. */
-    bufferMax: withDefault(integer(1, 10_000_000), 10_000),
-    /** Their bytes. At least 1; default 67,108,864. */
-    bufferMaxBytes: withDefault(integer(1), 67_108_864),
-    /** Ends the subscription: the next read rejects with the signal's reason. */
-    signal: z.optional(abortSignal),
+    ...subscriptionFields,
   })
   .check(
     z.refine(({ service, uuid }) => uuid === undefined || service !== undefined, {

@@ -1,24 +1,17 @@
 /** Options of the PZQ producer and consumer: what may be set, defaults, bounds. Rules 23 and 24 of docs/protocols/pzq.md. */
 import { endpoints, flag, integer, oneOf, withDefault } from '@proj/transport/peer-schemas';
 import * as z from 'zod/mini';
-import { clientFields, count, milliseconds, requestFields } from '../options.js';
+import { clientFields, count, milliseconds, requestFields, socketFields } from '../options.js';
 
 /** The longest `delayMs` and `ttlMs` of a message. */
 const LONGEST_MS = 4_000_000_000_000;
 
 const sharedFields = {
-  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
-  maxMessageBytes: clientFields.maxMessageBytes,
+  ...socketFields,
   /** Largest message, in frames, sent or received. 8 to 65,536; default 1024. */
   maxMessageFrames: withDefault(integer(8, 65_536), 1024),
   /** How long `drain` may take. 1 ms to a day, default 10,000. */
   drainMs: withDefault(milliseconds, 10_000),
-  /** Sockets and time. Default: ZMTP in TypeScript. */
-  transport: clientFields.transport,
-  /** See {@link clientFields}. */
-  curve: clientFields.curve,
-  /** See {@link clientFields}. */
-  tracing: clientFields.tracing,
 };
 
 /** Schema of {@link PzqProducerOptions}. */
