@@ -13,25 +13,6 @@ export { EmqpPubSub } from './pubsub.js';
 export type { EmqpPubSubEndpoints, EmqpPubSubEvents } from './pubsub.js';
 export type { EmqpBrokerCounters } from './engine/counters.js';
 export { EmqpBrokerEngine } from './engine/engine.js';
-export type {
-  EmqpBrokerEffect,
-  EmqpBrokerEvent,
-  EmqpBrokerNote,
-  EmqpDropReason,
-  EmqpFromBroker,
-  EmqpParty,
-  EmqpPeerJoinedNotice,
-  EmqpPeerLeftNotice,
-  EmqpPeerLoss,
-  EmqpPort,
-  EmqpRole,
-} from './engine/events.js';
-export { EmqpPubSubEngine } from './engine/pubsub-engine.js';
-export type {
-  EmqpPubSubDrop,
-  EmqpPubSubEffect,
-  EmqpPubSubEvent,
-  EmqpPubSubNote,
-  EmqpPubSubStats,
-} from './engine/pubsub-engine.js';
+export type * from './engine/events.js';
+export * from './engine/pubsub-engine.js';
 export type { EmqpBrokerStats, EmqpQueueStats } from './engine/state.js';

@@ -17,19 +17,7 @@ export { MdpPool } from './pool.js';
 export type { MdpPoolEvents } from './pool.js';
 export { MdpPoolEngine } from './engine/pool-engine.js';
 export { MdpBrokerEngine } from './engine/engine.js';
-export type {
-  MdpBrokerEffect,
-  MdpBrokerEvent,
-  MdpBrokerNote,
-  MdpCallFailure,
-  MdpDropReason,
-  MdpOwnEvent,
-  MdpPoolEffect,
-  MdpPoolEvent,
-  MdpWorkerLoss,
-  MdpWorkerLostNotice,
-  MdpWorkerReadyNotice,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { MdpBrokerCounters } from './engine/output.js';
 export type { OwnServiceSpec as MdpOwnServiceSpec } from './engine/records.js';
 export type { MdpBrokerStats, MdpServiceStats } from './engine/state.js';

@@ -5,18 +5,7 @@ export { nfpBrokerOptions } from './options.js';
 export type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 export type { NfpBrokerCounters } from './engine/counters.js';
 export { NfpBrokerEngine } from './engine/engine.js';
-export type {
-  NfpBrokerEffect,
-  NfpBrokerEvent,
-  NfpBrokerNote,
-  NfpDropReason,
-  NfpFileOutcome,
-  NfpFileRequest,
-  NfpManagementNotice,
-  NfpWorkerLoss,
-  NfpWorkerLostNotice,
-  NfpWorkerReadyNotice,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { NfpInventory, NfpInventoryEntry } from './engine/management/inventory.js';
 export type { NfpBrokerAbout, NfpMechanism, NfpTraffic } from './engine/management/mmi.js';
 export type { NfpBrokerStats, NfpServiceStats } from './engine/state.js';

@@ -14,15 +14,5 @@ export type { PppQueueEndpoints, PppQueueEvents } from './queue.js';
 export type { PppCounters } from './engine/output.js';
 export { PppPoolEngine } from './engine/pool-engine.js';
 export { PppQueueEngine } from './engine/engine.js';
-export type {
-  PppDropReason,
-  PppNote,
-  PppPoolEffect,
-  PppPoolEvent,
-  PppQueueEffect,
-  PppQueueEvent,
-  PppWorkerLoss,
-  PppWorkerLostNotice,
-  PppWorkerReadyNotice,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { PppPoolStats, PppQueueStats } from './engine/state.js';

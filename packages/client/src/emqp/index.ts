@@ -9,16 +9,7 @@ export type {
   EmqpSubscription,
 } from './client.js';
 export type { EmqpDeferred } from './command-runner.js';
-export type {
-  EmqpClientDropReason,
-  EmqpClientEffect,
-  EmqpClientEvent,
-  EmqpClientFailure,
-  EmqpClientNote,
-  EmqpClientSessionOptions,
-  EmqpClientStats,
-  EmqpOrder,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export { EmqpClientSession } from './engine/session.js';
 export type {
   EmqpClientOptions,

@@ -6,6 +6,5 @@ export type { BodyInput, Frame } from '@proj/transport';
 export type { RequestStats } from '../shared/events.js';
 export { MdpClient } from './client.js';
 export type { MdpClientEvents, MdpServicePresence } from './client.js';
-export { MdpClientSession } from './engine/session.js';
-export type { MdpClientDropReason, MdpClientEffect, MdpClientEvent, MdpClientNote } from './engine/session.js';
+export * from './engine/session.js';
 export type { MdpClientOptions, MdpRequestOptions } from './options.js';

@@ -1,18 +1,7 @@
 /** `@proj/client/nfp`: client and subscriber of NORFAB, with their events, counters and engine. */
 export { NfpClient } from './client.js';
 export type { NfpClientEvents } from './client.js';
-export type {
-  NfpClientDropReason,
-  NfpClientEffect,
-  NfpClientEvent,
-  NfpClientFailure,
-  NfpClientNote,
-  NfpClientSessionOptions,
-  NfpClientStats,
-  NfpJobOrder,
-  NfpQuestion,
-  NfpReply,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export { NfpClientSession } from './engine/session.js';
 export type { NfpFetchedFile, NfpFileDetails } from './files.js';
 export type { NfpJobRecord, NfpJobState } from './job-book.js';

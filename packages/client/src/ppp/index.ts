@@ -5,12 +5,5 @@ export type { BodyInput, Frame } from '@proj/transport';
 export type { RequestStats } from '../shared/events.js';
 export { LazyPirateClient } from './client.js';
 export type { LazyPirateEvents } from './client.js';
-export { LazyPirateSession } from './engine/session.js';
-export type {
-  LazyPirateDropReason,
-  LazyPirateEffect,
-  LazyPirateEvent,
-  LazyPirateNote,
-  LazyPirateRequest,
-} from './engine/session.js';
+export * from './engine/session.js';
 export type { LazyPirateOptions, LazyPirateRequestOptions } from './options.js';

@@ -2,27 +2,9 @@
 export type { BodyInput } from '@proj/transport';
 export { PzqConsumer } from './consumer.js';
 export type { PzqConsumerEvents, PzqHandler } from './consumer.js';
-export type {
-  PzqConsumerDropReason,
-  PzqConsumerEffect,
-  PzqConsumerEvent,
-  PzqConsumerNote,
-  PzqConsumerSessionOptions,
-  PzqConsumerStats,
-  PzqHanded,
-  PzqVerdict,
-} from './engine/consumer-events.js';
+export type * from './engine/consumer-events.js';
 export { PzqConsumerSession } from './engine/consumer-session.js';
-export type {
-  PzqOrder,
-  PzqProducerDropReason,
-  PzqProducerEffect,
-  PzqProducerEvent,
-  PzqProducerFailure,
-  PzqProducerNote,
-  PzqProducerSessionOptions,
-  PzqProducerStats,
-} from './engine/producer-events.js';
+export type * from './engine/producer-events.js';
 export { PzqProducerSession } from './engine/producer-session.js';
 export type { PzqMessage } from './message.js';
 export type {
