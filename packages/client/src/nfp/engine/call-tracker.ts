@@ -7,6 +7,8 @@ import type { NfpClientSessionOptions } from './events.js';
 
 /** How often the time during which 404 is not believed doubles. */
 const DOUBLINGS_MAX = 4;
+/** The most turns that are skipped while a question has no answer. */
+const PATIENCE_MAX = 8;
 
 /** Sends calls over the current connection. */
 export class CallTracker<Ticket> {
@@ -48,11 +50,11 @@ export class CallTracker<Ticket> {
   /** Rule 2: asks the workers whose last word is awaited, and offers the job again to those that were too busy. */
   poll(job: JobRequest<Ticket>, now: number): void {
     this.#orders.polled(job, now);
-    if (job.asking) {
-      // Skips one turn, so that questions do not pile up at a slow broker.
-      job.asking = false;
-      return;
-    }
+    // Questions must not pile up at a slow broker, or they would make it slower.
+    if (job.asking && job.skipped++ < job.patience) return;
+    job.patience = job.asking ? Math.min(2 * job.patience, PATIENCE_MAX) : 1;
+    job.asking = false;
+    job.skipped = 0;
     if (job.phase === 'posting' && !job.sent) {
       this.post(job, now);
       return;

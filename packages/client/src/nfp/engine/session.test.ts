@@ -60,3 +60,23 @@ it('rule 3: a worker has one last word about a job for any worker, whatever it s
   hear(response(200, { w2: { result: 2 } }));
   expect(said).toEqual(['w1', 'w2', 'ended']);
 });
+
+it('rule 2: asks ever more rarely while nothing answers, and at the next turn after an answer', () => {
+  const session = new NfpClientSession<string>({ ...OPTIONS, answerTimeoutMs: 100_000 });
+  const asked: number[] = [];
+  const look = (effects: ReturnType<typeof session.step>, now: number) => {
+    for (const effect of effects) if (effect.kind === 'send') asked.push(now);
+  };
+  look(session.step({ kind: 'job', order: { ...ORDER, timeoutMs: 100_000 } }, 0), 0);
+  const turnsUntil = (end: number) => {
+    while (session.deadline <= end) {
+      const now = session.deadline;
+      look(session.step({ kind: 'timer', lateMs: 0 }, now), now);
+    }
+  };
+  turnsUntil(3500);
+  expect(asked).toEqual([0, 200, 500, 1000, 1900, 2800]);
+  session.step({ kind: 'message', socket: 1, message: response(300, { worker: 'w1', status: 'PENDING' }) }, 3550);
+  turnsUntil(3800);
+  expect(asked.slice(6)).toEqual([3600, 3800]);
+});

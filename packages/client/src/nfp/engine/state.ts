@@ -43,6 +43,9 @@ export class JobRequest<Ticket> {
   missing = 0;
   /** A GET had no answer at all. */
   asking = false;
+  /** Turns without a question since then, and how many there may be. */
+  skipped = 0;
+  patience = 1;
   /** An unexpected answer arrived. */
   unexpected = false;
   reposts = 0;
