@@ -44,7 +44,7 @@ export const emqpBrokerOptions = z
     queueMax: count(10_000_000).default(10_000),
     /** Requests that may wait in queue `default`. Default 1000000. */
     defaultQueueMax: count(10_000_000).default(1_000_000),
-    /** Bytes of all waiting or guaranteed requests, including bookkeeping. Default 512 MiB. */
+    /** Bytes of all waiting or guaranteed requests, including bookkeeping; of one client, a 32nd where no worker serves. Default 512 MiB. */
     queueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(536_870_912),
     /**
      * Queue names with workers, not counting `default`, and as many again that clients only ask for. A client that was the first to ask for a

@@ -381,7 +381,8 @@ describe('bounds', () => {
   });
 
   it('rule 15: when all bytes are used, the client with most of them waiting gives up as many jobs as one job needs, in any queue', () => {
-    broker = new BrokerUnderTest({ queueMaxBytes: 170_000, maxMessageBytes: 90_000, unknownQueue: 'wait' });
+    broker = new BrokerUnderTest({ queueMaxBytes: 170_000, maxMessageBytes: 90_000 });
+    broker.inform('w1', 'a:1', 'b:1', 'c:1');
     const body = 'x'.repeat(40_000);
     for (const id of ['f0', 'f1']) broker.request('flood', id, 'a', '', body);
     for (const id of ['f2', 'f3']) broker.request('flood', id, 'b', '', body);
@@ -392,12 +393,31 @@ describe('bounds', () => {
 
   it('rule 15: no client makes room for a job that would still not fit', () => {
     broker = new BrokerUnderTest({ queueMaxBytes: 178_000, maxMessageBytes: 150_000 });
+    broker.inform('w1');
     for (let i = 0; i < 100; i++) broker.request('flood', `f${i}`, 'default', '', 'x'.repeat(1000));
     expect(broker.request('c1', 'mine', 'default', '', 'y'.repeat(120_000))).toEqual([
       'note request-dropped queue-full c1 default',
     ]);
     expect(broker.dropped).toEqual({ 'queue-full': 1 });
   });
+
+  it.each(['', 'guarantee'])(
+    'rule 15: a client has at most a 32nd of all bytes, and one job, waiting where nobody serves (%j)',
+    (headers) => {
+      broker = new BrokerUnderTest({ queueMaxBytes: 2 ** 22, maxMessageBytes: 2 ** 20 });
+      const request = (client: string, id: string, bytes = 50_000) =>
+        broker.request(client, id, 'default', headers, 'x'.repeat(bytes))[0];
+      const accepted = (client: string) => ['1', '2', '3', '4'].map((id) => request(client, id)?.startsWith('->'));
+      expect(accepted('flood')).toEqual([true, true, true, false]);
+      expect(accepted('other')).toEqual([true, true, true, false]);
+      expect([request('large', '1', 500_000), request('large', '2', 1)]).toEqual([
+        '-> large ACCEPTED 1',
+        'note request-dropped queue-full large default',
+      ]);
+      broker.inform('w1');
+      expect(request('flood', '5')).toBe('-> flood ACCEPTED 5');
+    },
+  );
 
   it('rule 15: a guaranteed job is not given up for another client', () => {
     broker = new BrokerUnderTest({ defaultQueueMax: 40 });

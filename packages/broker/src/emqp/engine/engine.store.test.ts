@@ -37,6 +37,15 @@ describe('a guaranteed job', () => {
     expect(broker.stored(2)).toEqual(['-> c1 ACCEPTED m2', '-> c1 ACCEPTED m3']);
   });
 
+  it('rule 15: may wait for a worker however many its client has waiting', () => {
+    broker = new BrokerUnderTest({ store: memoryRecords(), queueMaxBytes: 2 ** 22, maxMessageBytes: 2 ** 20 });
+    const sent = ['1', '2', '3', '4', '5'];
+    for (const id of sent) broker.request('c1', id, 'default', 'guarantee', 'x'.repeat(50_000));
+    broker.stored(1);
+    broker.stored(2);
+    expect([broker.stats.openRequests, broker.dropped]).toEqual([5, {}]);
+  });
+
   it('rule 35: is refused without an answer if the store cannot take it', () => {
     ask('m1');
     expect(broker.stored(1, 'disk full')).toEqual([

@@ -9,6 +9,8 @@ import type { Job } from './job.js';
 /** A client with fewer waiting jobs in a queue, or with fewer bytes in total, never makes room for others. */
 const LEAST_JOBS = 16;
 const LEAST_BYTES = 65_536;
+/** What a client may have of all bytes before it adds to a queue that nobody serves: such a queue may never become shorter. */
+const UNSERVED_PART = 1 / 32;
 
 /** For an unknown client. */
 const NOTHING = new Share();
@@ -75,14 +77,22 @@ export class ClientBacklogs {
   readonly #clients = new Map<string, ClientEntry>();
   readonly #holders = new HolderClasses<ClientEntry>(LEAST_BYTES);
   readonly #kept: Shares;
+  readonly #unservedMax: number;
 
   constructor(options: { readonly queueMaxBytes: number }) {
     this.#kept = new Shares(options.queueMaxBytes);
+    this.#unservedMax = Math.max(LEAST_BYTES, options.queueMaxBytes * UNSERVED_PART);
   }
 
   /** Clients with waiting or kept jobs. */
   get size(): number {
     return this.#clients.size;
+  }
+
+  /** Whether the client may have one more job waiting in a queue that nobody serves. */
+  mayWaitUnserved(asker: string): boolean {
+    const client = this.#clients.get(asker);
+    return client === undefined || client.held.amount + client.kept.held < this.#unservedMax;
   }
 
   /** Whether the client may have this many more bytes kept until a worker answers. */

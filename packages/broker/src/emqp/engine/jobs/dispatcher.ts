@@ -42,7 +42,10 @@ export class Dispatcher {
     const cost = costOf(request);
     // By the time a job is in the store, the slot may be taken.
     const subscription = isStored ? undefined : queue.taker;
-    if (!this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
+    // Without workers, it might wait for ever; in the store it may.
+    const isUnserved = !isStored && queue.subscriptions.size === 0;
+    const mayWait = !isUnserved || this.#state.queues.backlogs.mayWaitUnserved(askerOf(client));
+    if (!mayWait || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
       const reason = this.#state.bytes.isTight ? 'memory' : 'queue-full';
       queue.meter.ended(reason);
       this.#out.dropRequest(reason, client, request.queue);
