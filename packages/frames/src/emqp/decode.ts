@@ -5,6 +5,7 @@
 import { EMPTY_FRAME, latin1 } from '../bytes.js';
 import type {
   EmqpAccepted,
+  EmqpAck,
   EmqpBye,
   EmqpDisconnect,
   EmqpHeartbeat,
@@ -46,122 +47,70 @@ const TYPE_MAX_BYTES = 9;
 /** Longest answer to an admin: a row for every peer. */
 const ADMIN_REPLY_MAX_BYTES = 67_108_864;
 
+/** Reads what follows an opening with one of these words. */
+type Readers<Command> = Readonly<
+  Partial<Record<Word, (id: string, frames: Frames, word: Word) => Command | EmqpMalformed>>
+>;
+
+const farewells = { DISCONNECT: farewell, KBYE: farewell, KBAI: farewell };
+const schedulings: Readers<EmqpScheduling> = {
+  SCHEDULE: (id, frames) => scheduling('schedule', id, frames),
+  UNSCHEDULE: (id, frames) => scheduling('unschedule', id, frames),
+};
+
+const atBroker: Readers<EmqpToBroker> = {
+  REQUEST: request,
+  READY: (id) => ({ kind: 'ready', id }),
+  REPLY: fromWorker,
+  HEARTBEAT: heartbeat,
+  INFORM: inform,
+  PUBLISH: publish,
+  ...schedulings,
+  ...farewells,
+};
+const atAdminPort: Readers<EmqpToAdminPort> = {
+  STATUS: (id) => ({ kind: 'status', id }),
+  ROUTER_SHOW_WORKERS: (id) => ({ kind: 'show-workers', id }),
+  ROUTER_SHOW_SCHEDULERS: (id) => ({ kind: 'show-schedulers', id }),
+  HELLO: (id) => ({ kind: 'hello', id }),
+  DISCONNECT: (id) => ({ kind: 'disconnect', id }),
+};
+const atWorker: Readers<EmqpToWorker> = { REQUEST: request, HEARTBEAT: heartbeat, ACK: acknowledged, ...farewells };
+const atScheduler: Readers<EmqpToScheduler> = {
+  REPLY: toAsker,
+  HEARTBEAT: heartbeat,
+  ACK: acknowledged,
+  ...schedulings,
+  ...farewells,
+};
+const atClient: Readers<EmqpToClient> = { REPLY: toAsker, ACK: acknowledged, ...farewells };
+
 /** Decodes a message received by a broker's frontend or backend ROUTER, without the identity frame. Never throws. */
 export function decodeEmqpAtBroker(frames: Frames): EmqpToBroker {
-  const opening = readOpening(frames);
-  if ('kind' in opening) return opening;
-  const { word, id } = opening;
-  switch (word) {
-    case 'REQUEST':
-      return request(id, frames);
-    case 'READY':
-      return { kind: 'ready', id };
-    case 'REPLY':
-      return fromWorker(id, frames);
-    case 'HEARTBEAT':
-      return heartbeat(id, frames);
-    case 'INFORM':
-      return inform(id, frames);
-    case 'SCHEDULE':
-      return scheduling('schedule', id, frames);
-    case 'UNSCHEDULE':
-      return scheduling('unschedule', id, frames);
-    case 'PUBLISH':
-      return publish(id, frames);
-    case 'DISCONNECT':
-    case 'KBYE':
-    case 'KBAI':
-      return farewell(word, id);
-    default:
-      return malformed('wrong-direction');
-  }
+  return read(frames, atBroker);
 }
 
 /** Decodes a message received by a broker's admin ROUTER, without the identity frame. Never throws. */
 export function decodeEmqpAtAdminPort(frames: Frames): EmqpToAdminPort {
   const opening = readOpening(frames);
   if ('kind' in opening) return opening;
-  if (frames.length > 5 || (frames[4]?.length ?? 0) > 0) return malformed('frame-count');
-  const { word, id } = opening;
-  switch (word) {
-    case 'STATUS':
-      return { kind: 'status', id };
-    case 'ROUTER_SHOW_WORKERS':
-      return { kind: 'show-workers', id };
-    case 'ROUTER_SHOW_SCHEDULERS':
-      return { kind: 'show-schedulers', id };
-    case 'HELLO':
-      return { kind: 'hello', id };
-    case 'DISCONNECT':
-      return { kind: 'disconnect', id };
-    default:
-      return malformed('wrong-direction');
-  }
+  const isShort = frames.length <= 5 && (frames[4]?.length ?? 0) === 0;
+  return isShort ? read(frames, atAdminPort) : malformed('frame-count');
 }
 
 /** Decodes a message received by a worker's DEALER. Never throws. */
 export function decodeEmqpAtWorker(frames: Frames): EmqpToWorker {
-  const opening = readOpening(frames);
-  if ('kind' in opening) return opening;
-  const { word, id } = opening;
-  switch (word) {
-    case 'REQUEST':
-      return request(id, frames);
-    case 'HEARTBEAT':
-      return heartbeat(id, frames);
-    case 'ACK':
-      return acknowledgement('ack', id, frames);
-    case 'DISCONNECT':
-    case 'KBYE':
-    case 'KBAI':
-      return farewell(word, id);
-    default:
-      return malformed('wrong-direction');
-  }
+  return read(frames, atWorker);
 }
 
 /** Decodes a message received by a scheduler's DEALER. Never throws. */
 export function decodeEmqpAtScheduler(frames: Frames): EmqpToScheduler {
-  const opening = readOpening(frames);
-  if ('kind' in opening) return opening;
-  const { word, id } = opening;
-  switch (word) {
-    case 'SCHEDULE':
-      return scheduling('schedule', id, frames);
-    case 'UNSCHEDULE':
-      return scheduling('unschedule', id, frames);
-    case 'REPLY':
-      return toAsker(id, frames);
-    case 'HEARTBEAT':
-      return heartbeat(id, frames);
-    case 'ACK':
-      return acknowledgement('ack', id, frames);
-    case 'DISCONNECT':
-    case 'KBYE':
-    case 'KBAI':
-      return farewell(word, id);
-    default:
-      return malformed('wrong-direction');
-  }
+  return read(frames, atScheduler);
 }
 
 /** Decodes a message received by a client's DEALER: an acceptance of five frames, a result of six, ACK, or the end. Never throws. */
 export function decodeEmqpAtClient(frames: Frames): EmqpToClient {
-  const opening = readOpening(frames);
-  if ('kind' in opening) return opening;
-  const { word, id } = opening;
-  switch (word) {
-    case 'REPLY':
-      return toAsker(id, frames);
-    case 'ACK':
-      return acknowledgement('ack', id, frames);
-    case 'DISCONNECT':
-    case 'KBYE':
-    case 'KBAI':
-      return farewell(word, id);
-    default:
-      return malformed('wrong-direction');
-  }
+  return read(frames, atClient);
 }
 
 /** Decodes a message received by an admin's DEALER. Never throws. */
@@ -169,7 +118,7 @@ export function decodeEmqpAtAdmin(frames: Frames): EmqpToAdmin {
   const opening = readOpening(frames);
   if ('kind' in opening) return opening;
   const { word, id } = opening;
-  if (word === 'ACK') return acknowledgement('ack', id, frames);
+  if (word === 'ACK') return acknowledged(id, frames);
   if (word !== 'REPLY') return malformed('wrong-direction');
   const frame = frames[4];
   if (frame === undefined || frames.length > 5) return malformed('frame-count');
@@ -190,6 +139,14 @@ export function decodeEmqpAtSubscriber(frames: Frames): EmqpToSubscriber {
   if (topic === undefined || body === undefined) return malformed('too-few-frames');
   if (frames.length > 2) return malformed('frame-count');
   return topic.length === 0 ? malformed('topic-empty') : { kind: 'published', topic, body };
+}
+
+/** Reads a message, which must begin with a word that has a reader. */
+function read<Command>(frames: Frames, readers: Readers<Command>): Command | EmqpMalformed {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  const { word, id } = opening;
+  return readers[word]?.(id, frames, word) ?? malformed('wrong-direction');
 }
 
 /** `empty version command id` */
@@ -262,6 +219,10 @@ function acknowledgement<Kind extends 'ack' | 'accepted'>(
   return of === undefined ? malformed('id-invalid') : { kind, id, of };
 }
 
+function acknowledged(id: string, frames: Frames): EmqpAck | EmqpMalformed {
+  return acknowledgement('ack', id, frames);
+}
+
 /** `queue headers interval body cron`, or `queue headers body` with the interval among the headers */
 function scheduling(kind: EmqpScheduling['kind'], id: string, frames: Frames): EmqpScheduling | EmqpMalformed {
   if (frames.length !== 7 && frames.length !== 9) return malformed('frame-count');
@@ -290,8 +251,8 @@ function publish(id: string, frames: Frames): EmqpPublish | EmqpMalformed {
   return topic.length === 0 ? malformed('topic-empty') : { kind: 'publish', id, topic, body };
 }
 
-function farewell(word: 'DISCONNECT' | 'KBYE' | 'KBAI', id: string): EmqpDisconnect | EmqpBye {
-  return word === 'DISCONNECT' ? { kind: 'disconnect', id } : { kind: 'bye', id, word };
+function farewell(id: string, _frames: Frames, word: Word): EmqpDisconnect | EmqpBye {
+  return word === 'KBYE' || word === 'KBAI' ? { kind: 'bye', id, word } : { kind: 'disconnect', id };
 }
 
 function malformed(reason: EmqpMalformedReason): EmqpMalformed {
