@@ -1,36 +1,25 @@
 /** How every package of this repository is built. */
-import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import type { Options } from 'tsup';
 import { inventory } from './deploy/inventory.mjs';
 import { writeLauncher } from './deploy/launcher.mjs';
+import { entriesOf } from './scripts/entries.mjs';
 
 /** The built page of `--http`, from the folder of a program. */
 const PAGE = '../../packages/dashboard/dist';
 
-/** What `exports` of a library's manifest says of one entry. */
-interface Entry {
-  readonly '@proj/source': string;
-  readonly import: { readonly default: string };
-}
-
 /**
- * A library: the entries that its manifest exports, as ESM with types; `scripts/finish-library.mjs` adds CommonJS. A class is the same one whichever entry it is
- * imported from. Nothing is minified, so stack traces need no source maps.
+ * A library: the entries that its manifest exports, as ESM; `scripts/finish-library.mjs` adds CommonJS. A class is the same one whichever entry it is imported from.
+ * Nothing is minified, so stack traces need no source maps.
  */
 export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess'> = {}): ReturnType<typeof defineConfig> {
-  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string | Entry> };
-  const entry: Record<string, string> = {};
-  for (const target of Object.values(exports))
-    if (typeof target !== 'string')
-      entry[target.import.default.slice('./dist/'.length, -'.js'.length)] = target['@proj/source'];
   return defineConfig({
-    entry,
+    entry: Object.fromEntries(entriesOf('.').map(({ name, source }) => [name, source])),
     format: ['esm'],
-    // Types are checked once, for the whole repository, by the task `types`; here siblings are what they publish.
-    dts: { compilerOptions: { ignoreDeprecations: '6.0', noCheck: true, customConditions: [] } },
-    clean: true,
+    dts: false,
+    // Declarations come from a task of their own: scripts/declarations.mjs.
+    clean: ['!**/*.d.ts', '!**/*.d.cts'],
     target: 'node20',
     platform: 'node',
     splitting: true,

@@ -91,7 +91,7 @@ async function runPatterns({ patterns, options, folder }) {
   // A simulation runs on the sources: whoever looks for a bug by its seed does not want to wait for builds.
   const built = patterns[0]?.startsWith('simulation')
     ? 0
-    : await run('turbo', 'run', 'build', '--output-logs=errors-only');
+    : await run('turbo', 'run', 'build', 'declarations', '--output-logs=errors-only');
   if (built !== 0) return built;
   const report = join(tmpdir(), `proj-${process.pid}.json`);
   try {

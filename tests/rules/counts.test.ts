@@ -29,9 +29,9 @@ describe('the sum at the end of npm test', () => {
     expect(countTask(task(2))).toEqual({ id: '@proj/x#test', passed: 0, failed: 1 });
   });
 
-  it('counts a build only if it failed', () => {
-    expect(countTask(task(0, 'build'))).toMatchObject({ passed: 0, failed: 0 });
-    expect(countTask(task(1, 'build'))).toMatchObject({ passed: 0, failed: 1 });
+  it.each(['build', 'declarations'])('counts %s only if it failed', (name) => {
+    expect(countTask(task(0, name))).toMatchObject({ passed: 0, failed: 0 });
+    expect(countTask(task(1, name))).toMatchObject({ passed: 0, failed: 1 });
   });
 
   it('counts a task by its report', () => {
