@@ -2,7 +2,7 @@
 //   (no arguments)   every gate, and every test but the long ones; what turbo has cached counts as well
 //   --all            the long ones, too
 //   --all --rest     only those
-//   --interop        peers in other languages; never cached
+//   --interop        peers in other languages; never cached; with --all or --all --rest, as well as those
 //   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN, long ones as well; vitest's
 //                    own options work after it, such as -t TITLE. No gates
 //   --interop PATTERN ...     the same, only among the tests with peers in other languages

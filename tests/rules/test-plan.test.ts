@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { filesWith, INTEROP, planOf } from '../../scripts/test-plan.mjs';
 
+const SHORT = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
+
 describe('npm test', () => {
   it.each([
-    ['npm test', [], ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build']],
-    ['test:all', ['--all'], ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build', 'long']],
+    ['npm test', [], SHORT],
+    ['test:all', ['--all'], [...SHORT, 'long']],
     ['test:all -- --rest', ['--all', '--rest'], ['long']],
+    ['test:all -- --rest, in the other order', ['--rest', '--all'], ['long']],
     ['test:interop', ['--interop'], ['interop']],
+    ['test:all -- --interop', ['--all', '--interop'], [...SHORT, 'long', 'interop']],
+    ['test:all -- --rest --interop', ['--all', '--rest', '--interop'], ['long', 'interop']],
   ])('as %s runs tasks', (_, args, tasks) => {
     expect(planOf(args)).toEqual({ tasks });
   });
@@ -24,6 +29,7 @@ describe('npm test', () => {
   it.each([
     [['--rest'], '--rest needs --all'],
     [['--interop', '--rest'], '--rest needs --all'],
+    [['--rest', 'a'], '--rest needs --all'],
     [['--all', '--rest', 'a'], '--rest takes no pattern'],
   ])('refuses %j with a sentence', (args, sentence) => {
     expect(planOf(args)).toEqual({ refused: expect.stringContaining(sentence) as string });
