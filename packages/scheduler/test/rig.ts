@@ -130,11 +130,11 @@ export class SchedulerRig {
   pass(ms: number): void {
     const end = this.now + ms;
     for (;;) {
-      const beat = this.engine.stats.registered ? Math.min(this.now + 3000, end) : end;
+      const beat = this.engine.isRegistered ? Math.min(this.now + 3000, end) : end;
       const next = Math.min(this.engine.deadline, beat, end);
       this.now = Math.max(this.now, next);
       if (this.engine.deadline <= this.now) this.do({ kind: 'timer', lateMs: 0 });
-      else if (this.now < end || this.engine.stats.registered) this.hear({ kind: 'heartbeat', id: 'h', time: '' });
+      else if (this.now < end || this.engine.isRegistered) this.hear({ kind: 'heartbeat', id: 'h', time: '' });
       if (this.now >= end && this.engine.deadline > this.now) return;
     }
   }

@@ -76,7 +76,7 @@ it('counts runs that wait for a broker, are skipped, lose their broker, or whose
   expect(detail(rig).jobs).toMatchObject([{ fired: 1, result: 'broker-lost', resultMs: 25_000 }]);
   expect(detail(rig).workers).toMatchObject([{ state: 'away', running: 0, done: 0 }]);
   rig.brokerIsThere = true;
-  while (!rig.engine.stats.registered) rig.pass(1);
+  while (!rig.engine.isRegistered) rig.pass(1);
   const waited = rig.now - due;
   rig.pass(100);
   answer(rig);

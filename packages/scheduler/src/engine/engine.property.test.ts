@@ -66,7 +66,7 @@ function play(acts: readonly Act[]): Story[] {
     switch (one.act) {
       case 'schedule':
         // A broker that is down says nothing.
-        if (!rig.engine.stats.registered) break;
+        if (!rig.engine.isRegistered) break;
         // The boundary between the two must be known: nothing is in flight.
         flush();
         rig.diskIsFast = true;
@@ -85,7 +85,7 @@ function play(acts: readonly Act[]): Story[] {
       case 'pass':
         for (let left = one.ms; left > 0; left -= 100) {
           rig.pass(Math.min(left, 100));
-          if (!rig.diskIsFast || !rig.engine.stats.registered) trouble();
+          if (!rig.diskIsFast || !rig.engine.isRegistered) trouble();
           look();
         }
         break;
@@ -97,7 +97,7 @@ function play(acts: readonly Act[]): Story[] {
         rig.diskIsFast = one.fast;
         break;
       case 'away':
-        if (rig.engine.stats.registered) rig.lose();
+        if (rig.engine.isRegistered) rig.lose();
         break;
       case 'back':
         rig.brokerIsThere = true;

@@ -61,16 +61,21 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     return Math.min(this.#connection.deadline, this.#jobs.deadline, this.#drainAt);
   }
 
+  /** Whether the broker has answered, and is there. */
+  get isRegistered(): boolean {
+    return this.#connection.isRegistered;
+  }
+
   /** A copy of the counters and gauges. */
   get stats(): EmqpSchedulerStats {
-    return { ...this.#jobs.gauges, registered: this.#connection.isRegistered, ...this.#out.totals };
+    return { ...this.#jobs.gauges, registered: this.isRegistered, ...this.#out.totals };
   }
 
   /** The operator's view at `now`: types of jobs are services, the broker is their worker. Linear in the number of waiting runs. */
   detail(now: number): EngineSnapshot {
     const { refused, lost: _lost, dropped, ...totals } = this.#out.totals;
     const { jobs: count, jobsBytes, held, writing, storeHealthy } = this.#jobs.gauges;
-    const { isRegistered } = this.#connection;
+    const { isRegistered } = this;
     const { services, jobs } = this.#jobs.detail(isRegistered ? 1 : 0, now);
     const { runs } = this.#jobs;
     const running = runs.awaited;
@@ -117,7 +122,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     };
     const on = this.#phase === 'on' || this.#phase === 'leaving';
     check(on || this.deadline === Infinity, 'something is due before the start or after the end');
-    check(this.#jobs.held === 0 || !this.#connection.isRegistered, 'a run waits although there is a broker');
+    check(this.#jobs.held === 0 || !this.isRegistered, 'a run waits although there is a broker');
     check(this.#drainAt === Infinity || this.#phase === 'leaving', 'an end is due that was not asked for');
   }
 
@@ -201,7 +206,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   }
 
   #request(job: ScheduledJob): string | undefined {
-    if (!this.#connection.isRegistered) return undefined;
+    if (!this.isRegistered) return undefined;
     const { queue, headers, body } = job;
     const id = this.#entropy.uuid();
     this.#outgoing.set(id, job);
@@ -245,7 +250,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   #leave(reason: 'drained' | 'closed' | 'told'): void {
     this.#jobs.stop();
     if (this.#connection.isOpen) {
-      if (this.#connection.isRegistered)
+      if (this.isRegistered)
         for (const word of BYES[this.#options.byes])
           this.#out.send(this.#socket, { kind: 'bye', id: this.#entropy.uuid(), word });
       this.#out.effects.push({ kind: 'close', socket: this.#socket, flush: true });
