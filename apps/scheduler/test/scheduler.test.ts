@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChildProgram } from '@proj/appkit';
-import { Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { drawnGuide, Programs } from '@proj/appkit/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeRouter } from './router.js';
 
@@ -142,7 +142,8 @@ describe('proj-scheduler', () => {
     });
   });
 
-  it('has a guide that names every flag', async () => {
-    expect(await undocumentedFlags('scheduler')).toEqual([]);
+  it('has a guide with the options of its help', async () => {
+    const { guide, drawn } = await drawnGuide('scheduler');
+    expect(guide).toBe(drawn);
   });
 });

@@ -29,7 +29,7 @@ export const sharedOptions = (usualOf: (value: keyof Usual) => string) =>
     handler: text('HANDLER', `one of ${BUILT_IN.join(', ')}, or a file`)
       .optional()
       .describe(
-        `handler for all services: ${BUILT_IN.join(', ')}, or FILE, a module whose default export is a handler (default: the built-in one named like the service); with emqp a module of jobs by path.callable (default: sample jobs), with nfp a module whose exported functions are tasks (default: all built-in ones)`,
+        `handler for all services: ${BUILT_IN.join(', ')}, or FILE, a module whose default export is a handler, with emqp a module of jobs by path.callable, with nfp a module whose exported functions are tasks (default: the built-in one named like the service, with emqp sample jobs, with nfp all built-in tasks)`,
       ),
     concurrency: wholeNumber({ min: 1, max: 1000 })
       .optional()

@@ -6,7 +6,7 @@ import { oneOf } from './fields.js';
 export const loggingOptions = {
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'LEVEL')
     .optional()
-    .describe('lowest level to log: trace, debug, info, warn, error or silent'),
+    .describe('lowest level to log: trace, debug, info, warn, error or silent (default: info, with proj warn)'),
   logFormat: oneOf(['json', 'pretty'])
     .optional()
     .describe('one JSON object per line, or readable text (default: pretty on a terminal, else json)'),

@@ -1,8 +1,9 @@
 /** For tests: runs the built programs of this repository. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ChildProgram } from './child.js';
+import { withOptions } from './guide.js';
 
 /** False if zeromq is not installed: `vitest.shared.ts` sets the variable. */
 export const HAS_LIBZMQ = process.env['PROJ_LIBZMQ'] !== '0';
@@ -65,14 +66,22 @@ export function programPath(app: string): string {
 }
 
 /** The page of `docs/guide` with every option of a program; its README is only one screen. */
-function guideOf(app: string): string {
+function guideOf(app: string): URL {
   const path = app === 'demo' ? 'apps/demo/README' : app === 'cli' ? 'docs/guide/proj' : `docs/guide/proj-${app}`;
-  return readFileSync(new URL(`../../../${path}.md`, import.meta.url), 'utf8');
+  return new URL(`../../../${path}.md`, import.meta.url);
+}
+
+/** The guide of a program as it is, and with the table of options that its help makes; `GUIDE_REWRITE=1` writes that. */
+export async function drawnGuide(app: string): Promise<{ readonly guide: string; readonly drawn: string }> {
+  const { stdout } = await new Programs().run(app, ['--help']);
+  const drawn = withOptions(readFileSync(guideOf(app), 'utf8'), stdout);
+  if (process.env['GUIDE_REWRITE'] === '1') writeFileSync(guideOf(app), drawn);
+  return { guide: readFileSync(guideOf(app), 'utf8'), drawn };
 }
 
 /** Flags that appear in the help of a program or its commands but not in its guide. */
 export async function undocumentedFlags(app: string, commands: readonly string[] = []): Promise<string[]> {
-  const guide = guideOf(app);
+  const guide = readFileSync(guideOf(app), 'utf8');
   const programs = new Programs();
   const helps = await Promise.all(
     [[], ...commands.map((command) => [command])].map((words) => programs.run(app, [...words, '--help'])),
