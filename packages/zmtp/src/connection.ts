@@ -277,7 +277,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   onRead(now: number): void {
     this.#share.renew(now);
     if (this.#closed) return;
-    if (this.#engine.holding) this.#goOn(now);
+    if (this.#engine.holding || this.#ended) this.#goOn(now);
     else if (!this.#halted) this.#wire.resume();
   }
 
@@ -293,12 +293,10 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
       this.#isFirst = false;
       if (this.#surrender(chunk)) return;
     }
-    const { turns, watch, memory } = this.#host;
-    const now = watch.now();
+    const now = this.#host.watch.now();
     const { sealed } = this.#engine;
-    const isOver = turns.isOver(now);
-    if ((sealed && turns.open(chunk.length)) || isOver) this.#share.rest();
-    memory?.moved(chunk.length);
+    if (this.#host.turns.isOver(now, sealed ? chunk.length : 0)) this.#share.rest();
+    this.#host.memory?.moved(chunk.length);
     this.#share.begin(now);
     this.#engine.receive(chunk, now);
     this.#account(now);
@@ -328,9 +326,13 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   readonly #onClose = (): void => {
     this.#ended = true;
+    const now = this.#host.watch.now();
+    const isPeer = this.#pipe?.link === this;
+    // The ends of many peers with requests take as long as messages.
+    if (isPeer && this.#host.turns.isOver(now)) this.#share.rest();
     // Messages that arrived before the end are delivered before the end is reported.
-    if (this.#engine.holding && this.#pipe?.link === this) this.#goOn(this.#host.watch.now());
-    else this.#close();
+    if (!isPeer) this.#close();
+    else if (this.#engine.holding || !this.#share.isResting) this.#goOn(now);
   };
 
   /** Hands the socket over to lanes if the peer opened it for them: only our greeting is sent. */

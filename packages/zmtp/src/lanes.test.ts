@@ -1,4 +1,5 @@
 import { connect, Socket } from 'node:net';
+import { setImmediate as setImmediatePromise } from 'node:timers/promises';
 import { ManualClock, systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
@@ -335,6 +336,27 @@ describe('a connection under lanes', () => {
     expect(new Set(all.server.messages.slice(4).map(({ peer }) => peer.key))).toEqual(
       new Set(['d0', 'd1', 'd2', 'd3']),
     );
+  });
+
+  it('ends its lanes in turns when it is cut, since each end may be much work', async () => {
+    const clock = new ManualClock();
+    const { server, relay } = await fleet({ count: 40, server: { clock } });
+    let turn = 0;
+    const counts: number[] = [];
+    const count = () => {
+      turn++;
+      if (server.gone.length < 40) setImmediate(count);
+    };
+    count();
+    vi.spyOn(server, 'onPeerGone').mockImplementation(({ key }) => {
+      server.gone.push(key);
+      counts[turn] = (counts[turn] ?? 0) + 1;
+      clock.advance(1);
+    });
+    relay.cut();
+    while (server.gone.length < 40) await setImmediatePromise();
+    // A turn lasts 2 ms, before and after the writers.
+    expect(Math.max(...counts.filter(Boolean))).toBeLessThanOrEqual(4);
   });
 
   it('ends with the last lane', async () => {

@@ -147,13 +147,6 @@ export class Turns implements ReadQueue {
     this.#arm();
   }
 
-  /** A read decrypts this many bytes; true when that is enough for this turn. */
-  open(bytes: number): boolean {
-    this.#opened += bytes;
-    this.#arm();
-    return this.#opened >= CIPHER_BYTES;
-  }
-
   /** The most that the next read may decrypt, so that many connections are little each. */
   get openBytes(): number {
     return this.#opened < CIPHER_BYTES ? OPEN_BYTES : OPEN_LAST_BYTES;
@@ -164,10 +157,11 @@ export class Turns implements ReadQueue {
     this.#arm();
   }
 
-  /** True when this turn has delivered messages for long enough. The first call starts the clock. */
-  isOver(now: number): boolean {
+  /** True when this turn has delivered messages for long enough. The first call starts the clock. `sealed`: bytes that are to be decrypted. */
+  isOver(now = this.#now(), sealed = 0): boolean {
     if (this.#came++ === 0) this.#poller?.onTurn();
-    if (this.#endsAt !== Infinity) return now >= this.#endsAt;
+    this.#opened += sealed;
+    if (this.#endsAt !== Infinity) return now >= this.#endsAt || (sealed > 0 && this.#opened >= CIPHER_BYTES);
     this.#endsAt = now + MS_PER_TURN;
     this.#arm();
     return false;
@@ -222,21 +216,21 @@ export class Turns implements ReadQueue {
   }
 }
 
-/** Group members that resume in its turn. */
+/** Group members that resume in its turn, at most. */
 const MEMBERS_PER_READ = 16;
 /** A group counts as busy when this many members resumed within {@link SPARSE_MS}. */
 const BUSY_MEMBERS = 64;
 
 /** Readers that share one place in the queue, such as the lanes of a connection. A peer gains nothing by opening many. */
 export class ReadGroup implements ReadQueue, Reading {
-  readonly #turns: ReadQueue;
+  readonly #turns: Pick<Turns, 'readLater' | 'isOver'>;
   readonly #members = new Fifo<Reading>();
   #isWaiting = false;
   /** Members that have resumed since this time. */
   #served = 0;
   #since = -Infinity;
 
-  constructor(turns: ReadQueue) {
+  constructor(turns: Pick<Turns, 'readLater' | 'isOver'>) {
     this.#turns = turns;
   }
 
@@ -250,9 +244,11 @@ export class ReadGroup implements ReadQueue, Reading {
       this.#since = now;
       this.#served = 0;
     }
-    const served = Math.min(MEMBERS_PER_READ, this.#members.length);
-    this.#served += served;
-    for (let left = served; left > 0; left--) this.#members.shift()?.onRead(now);
+    let left = Math.min(MEMBERS_PER_READ, this.#members.length);
+    do {
+      this.#served++;
+      this.#members.shift()?.onRead(now);
+    } while (--left > 0 && !this.#turns.isOver());
     this.#isWaiting = false;
     if (this.#members.length > 0) this.#wait(true);
   }
