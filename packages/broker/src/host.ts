@@ -5,7 +5,13 @@ import { serverCurve, type ServerCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { accessOptions } from './options.js';
 
-export type { HostEvents } from '@proj/transport';
+/** Events of every broker with registered workers. */
+export interface BrokerEvents<Ready, Lost, Note> extends HostEvents {
+  'worker-ready': Ready;
+  'worker-lost': Lost;
+  /** A note for the log. At most once a minute for the same peer and reason. */
+  note: Note;
+}
 
 /** Options of every broker, validated. */
 interface Settings {

@@ -12,7 +12,7 @@ import type {
   EngineHost,
   Entropy,
   Guarded,
-  HandshakeRefusal,
+  HostEvents,
   PortOptions,
   RecordStore,
   RefusalCounts,
@@ -43,17 +43,13 @@ import type { EmqpKeptJob } from './engine/guarantee/records.js';
 import type { EmqpBrokerStats } from './engine/state.js';
 
 /** Events of an {@link EmqpBroker}. */
-export interface EmqpBrokerEvents {
+export interface EmqpBrokerEvents extends HostEvents {
   'peer-joined': EmqpPeerJoinedNotice;
   'peer-left': EmqpPeerLeftNotice;
   /** A note for the log; at most once a minute for the same peer. */
   note: EmqpBrokerNote;
   /** The broker has stopped, because of an admin or `drain`, and closes. */
   drained: undefined;
-  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
-  refused: HandshakeRefusal;
-  /** A socket failed permanently and receives nothing more. Close this broker and start another one. */
-  broken: Error;
 }
 
 /** The bound endpoints of an {@link EmqpBroker}, with port `*` filled in. */

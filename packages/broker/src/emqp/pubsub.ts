@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
-import type { AccessRules, EngineHost, Guarded, HandshakeRefusal, RefusalCounts, Startable } from '@proj/transport';
+import type { AccessRules, EngineHost, Guarded, HostEvents, RefusalCounts, Startable } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../shared/connections.js';
 import { EmqpPubSubEngine } from './engine/pubsub-engine.js';
@@ -11,17 +11,13 @@ import { emqpPubSubOptions } from './options.js';
 import type { EmqpPubSubOptions } from './options.js';
 
 /** Events of an {@link EmqpPubSub}. */
-export interface EmqpPubSubEvents {
+export interface EmqpPubSubEvents extends HostEvents {
   /** A note for the log; at most once a minute for the same peer. */
   note: EmqpPubSubNote;
   /** With option `xpub`: topics with this prefix have a first subscriber. */
   subscribed: { readonly prefix: Uint8Array };
   /** With option `xpub`: topics with this prefix have lost their last subscriber. */
   unsubscribed: { readonly prefix: Uint8Array };
-  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
-  refused: HandshakeRefusal;
-  /** A socket failed permanently. Close this device and start another one. */
-  broken: Error;
 }
 
 /** The bound endpoints of an {@link EmqpPubSub}, with port `*` filled in. */

@@ -4,7 +4,7 @@ import type { Service } from '@proj/frames/service';
 import { Emitter, parseOptions, UnheardErrors } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
 import type { AccessRules, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
-import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { type BrokerEvents, compileAccess, hostOf } from '../host.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerEvent,
@@ -21,11 +21,7 @@ import { socketPlan } from './socket-plans.js';
 import type { MdpBrokerStats } from './engine/state.js';
 
 /** Events of an {@link MdpBroker}. */
-export interface MdpBrokerEvents extends HostEvents {
-  'worker-ready': MdpWorkerReadyNotice;
-  'worker-lost': MdpWorkerLostNotice;
-  /** A note for the log. At most once a minute for the same peer and reason. */
-  note: MdpBrokerNote;
+export interface MdpBrokerEvents extends BrokerEvents<MdpWorkerReadyNotice, MdpWorkerLostNotice, MdpBrokerNote> {
   /**
    * A handler inside the broker threw or violated its service's schema, or `onError` threw. The broker continues. Without a listener: standard
    * error, once a minute.

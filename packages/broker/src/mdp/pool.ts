@@ -6,7 +6,7 @@ import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/tra
 import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
 import { fromReplyBody, ReplyBuffer, toRequestBody, typedReplies } from '@proj/transport/service';
-import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { type BrokerEvents, compileAccess, hostOf } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
 import { MdpPoolEngine } from './engine/pool-engine.js';
 import type {
@@ -24,12 +24,7 @@ import type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './o
 import { workersOnlyPlan } from './socket-plans.js';
 
 /** Events of an {@link MdpPool}. */
-export interface MdpPoolEvents extends HostEvents {
-  'worker-ready': MdpWorkerReadyNotice;
-  'worker-lost': MdpWorkerLostNotice;
-  /** A note for the log. At most once a minute for the same peer and reason. */
-  note: MdpBrokerNote;
-}
+export type MdpPoolEvents = BrokerEvents<MdpWorkerReadyNotice, MdpWorkerLostNotice, MdpBrokerNote>;
 
 /** A validated request. */
 interface Order {

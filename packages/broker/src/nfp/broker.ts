@@ -5,17 +5,9 @@ import type { Files } from '@proj/files';
 import { encodeNfp, encodeNfpPublishedEvent, NfpLogBook, nfpNameOf } from '@proj/frames/nfp';
 import type { NfpLogLevel } from '@proj/frames/nfp';
 import { Emitter, parseOptions } from '@proj/transport';
-import type {
-  AccessRules,
-  EngineHost,
-  Guarded,
-  HandshakeRefusal,
-  Peer,
-  RefusalCounts,
-  Startable,
-} from '@proj/transport';
+import type { AccessRules, EngineHost, Guarded, Peer, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
-import { compileAccess, hostOf } from '../host.js';
+import { type BrokerEvents, compileAccess, hostOf } from '../host.js';
 import type {
   NfpBrokerEffect,
   NfpBrokerEvent,
@@ -39,17 +31,9 @@ import type { NfpBrokerStats } from './engine/state.js';
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
 
 /** Events of an {@link NfpBroker}. */
-export interface NfpBrokerEvents {
-  'worker-ready': NfpWorkerReadyNotice;
-  'worker-lost': NfpWorkerLostNotice;
+export interface NfpBrokerEvents extends BrokerEvents<NfpWorkerReadyNotice, NfpWorkerLostNotice, NfpBrokerNote> {
   /** A management command was executed; after `shutdown` the broker drains by itself. */
   management: NfpManagementNotice;
-  /** A note for the log; at most once a minute for the same peer. */
-  note: NfpBrokerNote;
-  /** A peer was refused, or failed the handshake; at most once a minute per key or address. */
-  refused: HandshakeRefusal;
-  /** A socket failed permanently and receives nothing more. Close this broker and start another one. */
-  broken: Error;
 }
 
 /**

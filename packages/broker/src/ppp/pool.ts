@@ -3,7 +3,7 @@ import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
-import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { type BrokerEvents, compileAccess, hostOf } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
 import { PppPoolEngine } from './engine/pool-engine.js';
 import type {
@@ -21,12 +21,7 @@ import type { PppPoolOptions, PppPoolSettings, PppRequestOptions } from './optio
 import { backendPlan } from './socket-plans.js';
 
 /** Events of a {@link PppPool}. */
-export interface PppPoolEvents extends HostEvents {
-  'worker-ready': PppWorkerReadyNotice;
-  'worker-lost': PppWorkerLostNotice;
-  /** A note for the log. At most once a minute for the same peer and reason. */
-  note: PppNote;
-}
+export type PppPoolEvents = BrokerEvents<PppWorkerReadyNotice, PppWorkerLostNotice, PppNote>;
 
 interface Call {
   readonly timeoutMs: number;

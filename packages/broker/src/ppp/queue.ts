@@ -3,7 +3,7 @@ import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type { AccessRules, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
-import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { type BrokerEvents, compileAccess, hostOf } from '../host.js';
 import { PppQueueEngine } from './engine/engine.js';
 import type {
   PppNote,
@@ -18,12 +18,7 @@ import type { PppQueueOptions } from './options.js';
 import { backendPlan, frontendPlan } from './socket-plans.js';
 
 /** Events of a {@link PppQueue}. */
-export interface PppQueueEvents extends HostEvents {
-  'worker-ready': PppWorkerReadyNotice;
-  'worker-lost': PppWorkerLostNotice;
-  /** A note for the log. At most once a minute for the same peer and reason. */
-  note: PppNote;
-}
+export type PppQueueEvents = BrokerEvents<PppWorkerReadyNotice, PppWorkerLostNotice, PppNote>;
 
 /** Bound endpoints of a {@link PppQueue}, with wildcard ports filled in; none for a socket that only connects. */
 export interface PppQueueEndpoints {

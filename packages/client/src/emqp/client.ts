@@ -157,12 +157,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
    * taken the message. A broker without a scheduler drops it.
    */
   schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
-    const schedule = (): Promise<void> => this.#schedule(queue, job, options);
-    return this.#tracing.isOn ? this.#tracing.trace(this.#traced('schedule', queue), schedule) : schedule();
-  }
-
-  async #schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
-    await this.#runner.run(() => {
+    return this.#send('schedule', queue, () => {
       const own = parseOptions('EmqpClient schedule', emqpScheduleOptions, options);
       const { signal, intervalSeconds, cron = '', haste, ...wishes } = own;
       const subject = subjectOf('schedule for', queue);
@@ -179,12 +174,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
    * taken the message. EventMQ's own scheduler keeps cron jobs.
    */
   unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions = {}): Promise<void> {
-    const unschedule = (): Promise<void> => this.#unschedule(queue, job, options);
-    return this.#tracing.isOn ? this.#tracing.trace(this.#traced('unschedule', queue), unschedule) : unschedule();
-  }
-
-  async #unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions): Promise<void> {
-    await this.#runner.run(() => {
+    return this.#send('unschedule', queue, () => {
       const { signal } = parseOptions('EmqpClient unschedule', emqpUnscheduleOptions, options);
       const subject = subjectOf('unschedule for', queue);
       const body = namedBodyOf(subject, job, this.#settings.maxMessageBytes);
@@ -253,6 +243,18 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   /** A copy of the counters since construction and current gauges. */
   stats(): EmqpClientTotals {
     return { ...this.#runner.stats, published: this.#publishing.published, ...this.#subscriptions.totals };
+  }
+
+  /** Sends a command without an answer. */
+  #send(
+    operation: 'schedule' | 'unschedule',
+    queue: string,
+    prepare: Parameters<CommandRunner['run']>[0],
+  ): Promise<void> {
+    const send = async (): Promise<void> => {
+      await this.#runner.run(prepare);
+    };
+    return this.#tracing.isOn ? this.#tracing.trace(this.#traced(operation, queue), send) : send();
   }
 
   #traced(operation: 'send' | 'schedule' | 'unschedule' | 'publish', queue?: string): TracedPlan {
