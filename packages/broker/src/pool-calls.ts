@@ -59,7 +59,6 @@ export class PoolCalls<Call extends { readonly outcome: { fail(error: unknown): 
     return call;
   }
 
-  /** Fails all open calls. */
   failAll(errorOf: (call: Call) => ProjError): void {
     for (const id of this.#pending.keys()) {
       const call = this.take(id);

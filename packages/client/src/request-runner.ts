@@ -81,7 +81,6 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
   readonly #host: SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
   #closing: Promise<void> | undefined;
   #lastId = 0;
-  /** A call of this runner was traced. */
   #isTraced = false;
 
   constructor(program: RequestProgram<Request, Message, Reply, Reason>, options: RequestRunnerOptions) {

@@ -83,7 +83,6 @@ export class OwnHandlers {
     return () => (stopping ??= this.#stop(own));
   }
 
-  /** Starts a handler. */
   run(effect: MdpBrokerEffect & { kind: 'run' }): void {
     const own = this.#services.get(effect.service);
     if (own !== undefined) void this.#run(own, effect);
@@ -97,7 +96,6 @@ export class OwnHandlers {
     this.#jobs.get(run)?.cancel(error);
   }
 
-  /** Aborts all handlers. */
   close(): void {
     this.#closed = true;
     for (const run of this.#jobs.keys()) this.cancel(run, 'drained');

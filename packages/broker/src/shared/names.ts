@@ -83,7 +83,6 @@ export class Names {
     name.isServed = false;
   }
 
-  /** Forgets the name. */
   remove(name: Name): void {
     if (name.isServed) this.#served--;
     else this.#asked--;

@@ -40,7 +40,6 @@ export class RemovableQueue<Value> {
   #tail = FIRST_POSITION;
   #size = 0;
 
-  /** Number of values. */
   get size(): number {
     return this.#size;
   }

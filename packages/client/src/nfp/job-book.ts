@@ -147,7 +147,6 @@ export class JobBook {
     this.#write(next);
   }
 
-  /** Ends an open job. */
   end(uuid: string, state: NfpJobState, errors: readonly string[] = []): void {
     this.change(uuid, () => ({ state, errors, endedAt: this.#options.now() }));
     this.#open.delete(uuid);

@@ -127,7 +127,6 @@ export class OpenJob implements NfpJob {
     return this.#results;
   }
 
-  /** True once it has its outcome. */
   get over(): boolean {
     return this.#over;
   }
@@ -152,7 +151,6 @@ export class OpenJob implements NfpJob {
     return Object.fromEntries(this.#results.map((result) => [result.worker, result]));
   }
 
-  /** These workers have it. */
   given(workers: readonly string[]): void {
     this.#workers = new Set(workers);
     this.trace?.event('dispatched', { workers: workers.join(',') });

@@ -53,7 +53,6 @@ export class NfpRunner<Ticket> {
     );
   }
 
-  /** The transport, once loaded. */
   get transport(): Transport | undefined {
     return this.#host.transport;
   }

@@ -31,7 +31,6 @@ export class RequestOutput<Request, Reply, Reason extends string> extends Client
     this.report({ code: 'message-dropped', reason, endpoint });
   }
 
-  /** The call failed. */
   fail(call: Call<Request>, code: RequestFailure, endpoints: Endpoints, cause?: unknown): void {
     this.counters.failures[code]++;
     const attempts = {

@@ -50,7 +50,6 @@ export class RequestSockets<Call> {
     this.#expiry = new DeadlineList(options.idleMs);
   }
 
-  /** Number of open sockets. */
   get size(): number {
     return this.#open.size;
   }
@@ -65,7 +64,6 @@ export class RequestSockets<Call> {
     return this.#expiry.deadline;
   }
 
-  /** The open socket of that number. */
   get(id: number): RequestSocket<Call> | undefined {
     return this.#open.get(id);
   }
@@ -96,7 +94,6 @@ export class RequestSockets<Call> {
     return socket;
   }
 
-  /** Removes the call from the socket, which is free from now on. */
   free(socket: RequestSocket<Call>, now: number): void {
     socket.call = undefined;
     this.#freeAt(socket.endpoint).push(socket);
@@ -119,7 +116,6 @@ export class RequestSockets<Call> {
       this.discard(socket);
   }
 
-  /** Closes all sockets. */
   discardAll(): void {
     for (const socket of this.#open.values()) this.discard(socket);
   }

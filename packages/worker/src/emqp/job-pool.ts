@@ -78,12 +78,10 @@ export class JobPool {
     });
   }
 
-  /** Runs a job in the slot's process. */
   run(slot: number, run: EmqpRun, wantsResult: boolean): void {
     this.#places[slot]?.host?.post({ run, wantsResult });
   }
 
-  /** Kills the process in the slot. */
   kill(slot: number): void {
     this.#places[slot]?.host?.kill();
   }

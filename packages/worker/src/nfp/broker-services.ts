@@ -106,12 +106,10 @@ export class BrokerServices {
     });
   }
 
-  /** Deletes fetched files, by pattern. */
   async deleteFetched(pattern: string): Promise<DeletedFiles> {
     return (await this.#cache?.delete(pattern)) ?? { deleted: [], errors: [] };
   }
 
-  /** Ends a question. */
   settle(uuid: string, reply: NfpBrokerReply): void {
     const asked = this.#asked.get(uuid);
     if (asked === undefined) return;

@@ -17,7 +17,6 @@ export class TaskBook {
     this.#tasks = new Map(all.map(([name, task]) => [name, typeof task === 'function' ? { handler: task } : task]));
   }
 
-  /** Names and tasks. */
   entries(): IterableIterator<[string, NfpTask]> {
     return this.#tasks.entries();
   }

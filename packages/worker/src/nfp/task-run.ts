@@ -115,7 +115,6 @@ export class TaskRun implements NfpTaskContext {
     return this.puts.push({ value: decodeNfpJson(body), body: toBuffers(body) });
   }
 
-  /** Ends a question. */
   settle(id: string, outcome: NfpInputOutcome): void {
     const asked = this.#asked;
     if (asked?.id !== id) return;
@@ -126,7 +125,6 @@ export class TaskRun implements NfpTaskContext {
     else asked.reject(new ProjError('TIMEOUT', `input: no answer within ${timeoutOf(asked.options)} ms`));
   }
 
-  /** Tells the task to stop. */
   abort(reason: Error): void {
     this.#aborted = reason;
     this.#controller?.abort(reason);
@@ -136,7 +134,6 @@ export class TaskRun implements NfpTaskContext {
     this.#asked = undefined;
   }
 
-  /** The task has ended. */
   end(): void {
     this.#isOver = true;
     this.#puts?.end();

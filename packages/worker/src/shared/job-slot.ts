@@ -35,7 +35,6 @@ export class JobSlot<Request> {
     return this.#running !== undefined;
   }
 
-  /** Number of waiting requests. */
   get waiting(): number {
     return this.#queue.length;
   }

@@ -42,7 +42,6 @@ export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
     for (const word of this.#byes) this.send(party, { kind: 'bye', id: this.newId(), word });
   }
 
-  /** A message from this peer was dropped. */
   dropMessage(reason: EmqpMessageDrop, { port, peer }: EmqpParty): void {
     this.counters.dropped[reason]++;
     this.refused.add(peer, reason);
@@ -62,7 +61,6 @@ export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, port, peer });
   }
 
-  /** The store failed to write. */
   storeFailed(error: string): void {
     this.note(`store ${error}`, { kind: 'note', code: 'store-failed', error });
   }

@@ -125,7 +125,6 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
     this.send(peer, { kind: 'disconnect', version, leadingEmpty });
   }
 
-  /** Drops a message of this peer. */
   dropMessage(reason: MdpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.refused.add(peer, reason);

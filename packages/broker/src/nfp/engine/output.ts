@@ -221,7 +221,6 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     if (meter !== undefined) meter.resends++;
   }
 
-  /** A message from this peer was dropped. */
   dropMessage(reason: NfpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.#figures.refused.add(peer, reason);

@@ -78,14 +78,12 @@ export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCou
     this.effects.push({ kind: 'send', socket: 'backend', peer, command });
   }
 
-  /** Drops a message of this peer. */
   dropMessage(reason: PppMessageDrop, socket: PppSocket, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.refused[socket].add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, socket, peer });
   }
 
-  /** Refuses a request of this client. */
   refuseRequest(reason: PppClientRefusal, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.figures.ended(reason);

@@ -33,7 +33,6 @@ export class Request implements Timed {
   sinceUs = 0;
   /** Why nobody waits for the reply any more, although it is still running. */
   abandoned: PppRequestLoss | undefined;
-  /** Place in the queue. */
   readonly place = new QueueSlot<this>(this);
 
   constructor(addresses: PppAddresses, content: PppContent) {

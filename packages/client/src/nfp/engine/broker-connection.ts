@@ -61,7 +61,6 @@ export class BrokerConnection {
     return this.#openUntil ?? this.#owedUntil;
   }
 
-  /** Whether a socket may be opened now. */
   mayOpen(now: number): boolean {
     return this.#socket === undefined && now >= this.#retryAt;
   }

@@ -57,7 +57,6 @@ export class HeldMessages {
     return this.#leases.deadline;
   }
 
-  /** The message with that key. */
   get(key: string): Held | undefined {
     return this.#byKey.get(key);
   }
@@ -84,7 +83,6 @@ export class HeldMessages {
     if (held.number > 0) this.#leases.set(held.lease, leaseEnd(delivery, now));
   }
 
-  /** Restarts its lease. */
   extend(held: Held, delivery: PzqDelivery, now: number): void {
     this.#leases.set(held.lease, leaseEnd(delivery, now));
   }
@@ -105,7 +103,6 @@ export class HeldMessages {
     return this.#leases.takeDue(now);
   }
 
-  /** All messages waiting for a reader. */
   allWaiting(): Held[] {
     return [...this.#waiting.values()];
   }

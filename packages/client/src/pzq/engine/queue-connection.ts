@@ -68,7 +68,6 @@ export class QueueConnection {
     this.#openAt = Infinity;
   }
 
-  /** The queue has answered. */
   heard(): void {
     this.#heardAt = this.#out.now;
     this.#refusals = 0;
@@ -80,7 +79,6 @@ export class QueueConnection {
     return this.#out.now - this.#heardAt >= ms;
   }
 
-  /** It ended. */
   lost(): void {
     this.#out.report({ code: 'connection-lost', endpoint: this.endpoint });
     this.#pausedUntil = this.#out.now + this.#backoff.down(this.#out.now);

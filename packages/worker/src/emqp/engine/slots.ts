@@ -56,7 +56,6 @@ export class JobSlots {
     return this.#running;
   }
 
-  /** Jobs waiting for a slot. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -252,7 +251,6 @@ export class JobSlots {
     this.#replies.abandoned(job);
   }
 
-  /** Removes the job from its slot. */
   #release(slot: Slot): Job {
     const job = slot.job as Job;
     this.#deadlines.remove(slot.deadline);

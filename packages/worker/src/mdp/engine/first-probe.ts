@@ -22,7 +22,6 @@ export class FirstProbe {
     this.deadline = now + this.#everyMs;
   }
 
-  /** Stops probing. */
   stop(): void {
     this.socket = undefined;
     this.deadline = Infinity;

@@ -43,7 +43,6 @@ export class BrokerConversation {
     return this.#out.socket;
   }
 
-  /** True for the socket of this conversation. */
   isCurrent(socket: number): boolean {
     return this.#connection.isOpen && socket === this.#out.socket;
   }
@@ -61,7 +60,6 @@ export class BrokerConversation {
     this.send({ kind: 'worker-ready', form, service });
   }
 
-  /** The broker sent something. */
   heard(): void {
     const { now } = this.#out;
     this.#heardAt = now;
@@ -95,7 +93,6 @@ export class BrokerConversation {
     this.#connection.lost(this.#out.now, false);
   }
 
-  /** Ends it for good. */
   stop(reason: NfpWorkerLeaveReason): void {
     this.#leave(reason);
     this.#connection.stop();
@@ -110,7 +107,6 @@ export class BrokerConversation {
     this.#connection.credit(lateMs, this.#out.now);
   }
 
-  /** Does what is due. */
   act(): void {
     this.#connection.act(this.#out.now, this.#due);
   }

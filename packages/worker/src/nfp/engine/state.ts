@@ -96,7 +96,6 @@ export class NfpJobs {
     return this.#lastSeq;
   }
 
-  /** Jobs in the queue. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -134,7 +133,6 @@ export class NfpJobs {
     this.#counts[state]++;
   }
 
-  /** Adds a job at the end of the queue. */
   enqueue(job: NfpJob): void {
     job.previous = this.#last;
     if (this.#last === undefined) this.#first = job;
@@ -143,7 +141,6 @@ export class NfpJobs {
     this.#waiting++;
   }
 
-  /** Adds a job at the front of the queue. */
   putBack(job: NfpJob): void {
     job.next = this.#first;
     if (this.#first === undefined) this.#last = job;

@@ -75,7 +75,6 @@ export class Answers {
     this.#answer(addressOf(call), 'response', call.uuid, 200, [result]);
   }
 
-  /** The answer of the management interface. */
   management(call: NfpIncomingCall, result: unknown): void {
     this.#answer(addressOf(call), 'mmi', call.uuid, 200, encodeNfpJson(result));
   }
@@ -87,7 +86,6 @@ export class Answers {
     else this.#answer(addressOf(call), 'mmi', call.uuid, 200, [list]);
   }
 
-  /** An event about the progress of a job. */
   progress(job: NfpJob, message: string, status: string, severity: NfpEventText['severity']): void {
     this.event(job, { type: 'progress', message, status, severity });
   }
@@ -153,7 +151,6 @@ export class Inputs {
     return outcome !== undefined;
   }
 
-  /** Drops the job's question. */
   forget(job: NfpJob): void {
     job.input = undefined;
     if (job.inputDue !== undefined) this.#due.remove(job.inputDue);
