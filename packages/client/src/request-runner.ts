@@ -3,11 +3,13 @@
  * protocol.
  */
 import { ProjError, SessionHost, toBuffers } from '@proj/transport';
-import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
+import type { Emitter, Engine, PortOptions, Transport } from '@proj/transport';
+import { clientCurve, type ClientCurve } from '@proj/transport/curve';
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
 import type { TracedCall } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
+import type { ClientEvents } from './shared/client-events.js';
 import { onAbort } from './shared/on-abort.js';
 import { unanswered } from './unanswered.js';
 import type { Unanswered } from './unanswered.js';
@@ -30,18 +32,18 @@ export interface RequestProgram<Request, Message, Reply extends object, Reason e
   describe(request: Request): string;
   /** The part of a reply that the caller gets. */
   bodyOf(reply: Reply): readonly Uint8Array[];
-  onNote(note: RequestNote<Reason>): void;
-  /** A CURVE handshake failed; it will be retried. */
-  onRefused(refusal: HandshakeRefusal): void;
+  /** The facade's listeners. */
+  readonly events: Emitter<ClientEvents<RequestNote<Reason>>>;
 }
 
-/** Settings of a {@link RequestRunner}. */
-export interface RequestRunnerOptions {
-  /** Default: ZMTP in TypeScript. */
-  readonly transport: Transport | undefined;
-  readonly port: PortOptions;
-  /** Limit of calls before the transport is loaded. */
-  readonly earlyMax: number;
+/** The settings of a client that concern a {@link RequestRunner}. */
+export interface RequestRunnerSettings {
+  readonly transport?: Transport | undefined;
+  readonly curve?: ClientCurve | undefined;
+  readonly sockets: number;
+  readonly waitingMax: number;
+  readonly maxMessageFrames: number;
+  readonly maxMessageBytes: number;
 }
 
 /** A call, as the facade starts it. */
@@ -76,16 +78,20 @@ const NOTHING_KNOWN: Unanswered = { words: '', details: {} };
 /** Opens the engine's sockets, delivers replies to callers, converts failures to errors. */
 export class RequestRunner<Request, Message, Reply extends object, Reason extends string> {
   readonly #program: RequestProgram<Request, Message, Reply, Reason>;
-  readonly #options: RequestRunnerOptions;
+  readonly #port: PortOptions;
+  /** Limit of calls before the transport is loaded. */
+  readonly #earlyMax: number;
   readonly #callers = new Map<number, Caller<Request>>();
   readonly #host: SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
   #closing: Promise<void> | undefined;
   #lastId = 0;
   #isTraced = false;
 
-  constructor(program: RequestProgram<Request, Message, Reply, Reason>, options: RequestRunnerOptions) {
+  constructor(program: RequestProgram<Request, Message, Reply, Reason>, settings: RequestRunnerSettings) {
+    const { transport, curve, sockets, waitingMax, maxMessageFrames, maxMessageBytes } = settings;
     this.#program = program;
-    this.#options = options;
+    this.#port = { maxMessageFrames, maxMessageBytes, ...clientCurve(curve) };
+    this.#earlyMax = sockets + waitingMax;
     this.#host = new SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>(
       {
         engine: program.engine,
@@ -94,11 +100,9 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
         onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
         onLost: (socket) => ({ kind: 'lost', socket }),
         onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
-        onRefused: (refusal) => {
-          program.onRefused(refusal);
-        },
+        onRefused: program.events.forward('refused'),
       },
-      () => loadTransport(options.transport, options.port.curve),
+      () => loadTransport(transport, curve),
     );
   }
 
@@ -140,7 +144,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     const id = ++this.#lastId;
     if (signal?.aborted === true) outcome.fail(signal.reason);
     else if (this.#closing !== undefined) outcome.fail(this.#error('CLOSED', request));
-    else if (this.#host.early >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
+    else if (this.#host.early >= this.#earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
     else {
       if (trace !== undefined) this.#isTraced = true;
       this.#callers.set(id, { request, outcome, bounds, trace, release: this.#listen(id, signal) });
@@ -180,7 +184,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
   readonly #perform = (effect: RequestEffect<Request, Reply, Reason>): void => {
     switch (effect.kind) {
       case 'open':
-        this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#options.port });
+        this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#port });
         break;
       case 'close':
         // An unsent request must not be sent after its call has ended.
@@ -202,7 +206,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
         break;
       }
       case 'note':
-        this.#program.onNote(effect.note);
+        this.#program.events.emit('note', effect.note);
         break;
     }
   };

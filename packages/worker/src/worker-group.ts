@@ -1,5 +1,6 @@
 /** A worker as its user sees it, in any protocol: several sessions with one handler, one life cycle, one set of events and counters. */
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
+import { clientCurve, type ClientCurve } from '@proj/transport/curve';
 import type { FrameHandler } from '@proj/transport/service';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './shared/events.js';
 import { WorkerLife } from './worker-life.js';
@@ -53,15 +54,18 @@ export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends WorkerCode
 }
 
 /** Settings of a {@link WorkerGroup}. */
-export interface WorkerGroupOptions extends WorkerRunnerOptions {
+export interface WorkerGroupOptions extends Omit<WorkerRunnerOptions, 'port'> {
   readonly concurrency: number;
-  readonly transport: Transport | undefined;
+  readonly maxMessageFrames: number;
+  readonly maxMessageBytes: number;
+  readonly curve?: ClientCurve | undefined;
+  readonly transport?: Transport | undefined;
 }
 
 /** Runs `concurrency` sessions from `start` to `drain` or `close`. */
 export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends string> {
   readonly #program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>;
-  readonly #options: WorkerGroupOptions;
+  readonly #options: WorkerGroupOptions & WorkerRunnerOptions;
   readonly #life: WorkerLife<WorkerEvents<WorkerNote<Drop, Leave>>>;
   readonly #counts = { conversations: 0, discarded: 0 };
   readonly #lost: Partial<Record<LossReason, number>> = {};
@@ -69,14 +73,15 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
   readonly #runners: WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>>[] = [];
 
   constructor(program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>, options: WorkerGroupOptions) {
+    const { maxMessageFrames, maxMessageBytes, curve } = options;
     this.#program = program;
-    this.#options = options;
+    this.#options = { ...options, port: { maxMessageFrames, maxMessageBytes, ...clientCurve(curve) } };
     this.#life = new WorkerLife(program.name);
   }
 
   /** Opens all sessions, or none. */
   start(): Promise<void> {
-    return this.#life.start(this.#options.transport, this.#options.port.curve, (transport) => this.#start(transport));
+    return this.#life.start(this.#options.transport, this.#options.curve, (transport) => this.#start(transport));
   }
 
   /** Ends all sessions, after their work or at once; resolves when no socket is open and no handler runs. May be repeated. */

@@ -13,7 +13,6 @@ import type {
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, isProjError, parseOptions, ProjError } from '@proj/transport';
 import type { BodyInput, Life } from '@proj/transport';
-import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
@@ -91,18 +90,9 @@ export class MdpClient implements Life<MdpClientEvents> {
         decode: decodeMdpAtClient,
         describe: (request) => describe(request.service),
         bodyOf: (reply) => reply.body,
-        onNote: this.#events.forward('note'),
-        onRefused: this.#events.forward('refused'),
+        events: this.#events,
       },
-      {
-        transport: settings.transport,
-        port: {
-          maxMessageFrames: settings.maxMessageFrames,
-          maxMessageBytes: settings.maxMessageBytes,
-          ...clientCurve(settings.curve),
-        },
-        earlyMax: settings.sockets + settings.waitingMax,
-      },
+      settings,
     );
   }
 

@@ -4,7 +4,6 @@ import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, toBuffers } from '@proj/transport';
 import type { BodyInput, Life } from '@proj/transport';
-import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
@@ -48,7 +47,6 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: LazyPirateOptions = {}) {
     const settings = parseOptions('LazyPirateClient', lazyPirateOptions, options);
-    const { transport, sockets, waitingMax, maxMessageFrames, maxMessageBytes } = settings;
     this.#settings = settings;
     this.#session = new LazyPirateSession(settings);
     this.#tracing = new Tracing('proj:client.request', 'ppp', settings.tracing);
@@ -59,14 +57,9 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
         decode: decodePppAtClient,
         describe: () => SUBJECT,
         bodyOf: (reply) => reply.content,
-        onNote: this.#events.forward('note'),
-        onRefused: this.#events.forward('refused'),
+        events: this.#events,
       },
-      {
-        transport,
-        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
-        earlyMax: sockets + waitingMax,
-      },
+      settings,
     );
   }
 

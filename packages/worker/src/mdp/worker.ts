@@ -4,7 +4,6 @@ import type { MdpToWorker } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
 import type { Startable } from '@proj/transport';
-import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
 import { Tracing } from '@proj/transport/tracing';
 import { WorkerGroup } from '../worker-group.js';
@@ -41,7 +40,6 @@ export class MdpWorker<S extends string | Service = string> implements Startable
     const service: string | Service = options.service;
     const name = typeof service === 'string' ? service : service.name;
     const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
-    const { version, concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
     this.#group = new WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
       {
         name: `MdpWorker for ${JSON.stringify(name)}`,
@@ -53,12 +51,7 @@ export class MdpWorker<S extends string | Service = string> implements Startable
         tracing: new Tracing('proj:worker.job', 'mdp', settings.tracing),
         plan: { kind: 'server', name, attributes: { 'rpc.system.name': 'mdp', 'rpc.method': name } },
       },
-      {
-        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
-        partials: version === '0.2',
-        concurrency,
-        transport,
-      },
+      { ...settings, partials: settings.version === '0.2' },
     );
   }
 

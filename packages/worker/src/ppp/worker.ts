@@ -4,7 +4,6 @@ import type { PppToWorker } from '@proj/frames/ppp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
 import type { Startable } from '@proj/transport';
-import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
 import { Tracing } from '@proj/transport/tracing';
 import { WorkerGroup } from '../worker-group.js';
@@ -41,7 +40,6 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
     const { service, handler, onError } = options;
     const toRequest = (body: readonly Uint8Array[]): PppWorkerRequest => ({ body: toBuffers(body) });
     const method = service === undefined ? {} : { 'rpc.method': service.name };
-    const { concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
     this.#group = new WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
       {
         name: 'PppWorker',
@@ -53,13 +51,7 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
         tracing: new Tracing('proj:worker.job', 'ppp', settings.tracing),
         plan: { kind: 'server', name: service?.name ?? 'request', attributes: { 'rpc.system.name': 'ppp', ...method } },
       },
-      {
-        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
-        partials: false,
-        binds: settings.binds,
-        concurrency,
-        transport,
-      },
+      { ...settings, partials: false },
     );
   }
 
