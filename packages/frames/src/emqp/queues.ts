@@ -3,12 +3,16 @@
  * text seems to mean, `[10,"a"],[20,"b"]` and `[40, 'email']`.
  */
 import type { EmqpQueue } from './commands.js';
+import { isNestedDeeper } from '../json.js';
 import { isName, pythonJson } from './text.js';
 
 const QUEUES_MAX = 1000;
 
 /** Longest field, in bytes: a worker of 1000 queues has 60 for each. */
 export const QUEUES_MAX_BYTES = 65_536;
+
+/** A list of pairs, and the brackets that the text lacks. */
+const DEPTH_MAX = 3;
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
@@ -67,6 +71,7 @@ function readWeight(value: unknown): number | undefined {
 }
 
 function parseArray(text: string): unknown[] | undefined {
+  if (isNestedDeeper(text, DEPTH_MAX)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? value : undefined;

@@ -1,5 +1,7 @@
 /** NFP "Target" frame: which workers of a service a call is for, as specified and as the releases write it. */
 
+import { isNestedDeeper } from '../json.js';
+
 /** A parsed target. Its names need not exist. */
 export type NfpTarget =
   | { readonly kind: 'all' }
@@ -33,6 +35,7 @@ export function parseNfpTarget(text: string): NfpTarget | undefined {
 }
 
 function parseArray(text: string): string[] | undefined {
+  if (isNestedDeeper(text, 1)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) && value.every((name) => typeof name === 'string') ? value : undefined;
