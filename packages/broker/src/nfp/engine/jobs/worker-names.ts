@@ -9,6 +9,9 @@ import { Holder, type Worker } from '../records.js';
 /** How long the name of an absent worker is remembered. */
 const KNOWN_MS = 600_000;
 
+/** Most names: their routing ids, as text, are the names themselves. One call may name thousands. */
+const OWN_KEY = /^[ -~]{1,255}$/;
+
 /** Every name that is registered, was recently registered, or is awaited by a job. Every operation but `awayFrom` is O(1). */
 export class Holders {
   readonly #byKey = new Map<string, Holder>();
@@ -43,6 +46,7 @@ export class Holders {
   }
 
   named(name: string): Holder | undefined {
+    if (OWN_KEY.test(name)) return this.#byKey.get(name);
     return isNfpName(name) ? this.#byKey.get(latin1(nfpRoutingId(name))) : undefined;
   }
 
