@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { LatencyRow, WorkerRow } from '@proj/observe/model';
-import { duration } from '../shared/format.js';
+import { count, duration, words } from '../shared/format.js';
 import { href } from '../shared/routes.js';
 import { ActContext, LiveContext } from '../live/context.js';
 import type { Request } from '../live/context.js';
@@ -122,6 +122,37 @@ export function Pairs({
   );
 }
 
+/** Counts by name, in a section of their own. */
+export function Counts({
+  title,
+  counts,
+  none,
+}: {
+  title: string;
+  counts: Readonly<Record<string, number>>;
+  none: string;
+}): VNode {
+  return (
+    <Section title={title}>
+      <Pairs none={none} pairs={Object.entries(counts).map(([name, value]) => [words(name), count(value)])} />
+    </Section>
+  );
+}
+
+/** Links to services, separated by commas. */
+export function ServiceLinks({ protocol, services }: { protocol: string; services: readonly string[] }): VNode {
+  return (
+    <>
+      {services.map((name, at) => (
+        <span key={name}>
+          {at > 0 && ', '}
+          <To path={['services', protocol, name]}>{name}</To>
+        </span>
+      ))}
+    </>
+  );
+}
+
 /** Three percentiles. */
 export function Latency({ name, row }: { name: string; row: LatencyRow }): VNode {
   return (
@@ -142,14 +173,10 @@ export function Latency({ name, row }: { name: string; row: LatencyRow }): VNode
 
 /** A button for an action, if actions are possible and the server supports it. */
 export function ActButton({
-  request,
   children,
   danger = false,
-}: {
-  request: Request;
-  children: ComponentChildren;
-  danger?: boolean;
-}): VNode | null {
+  ...request
+}: Request & { children: ComponentChildren; danger?: boolean }): VNode | null {
   const act = useContext(ActContext);
   const { model } = useContext(LiveContext);
   const { action } = request;

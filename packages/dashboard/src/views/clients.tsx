@@ -2,40 +2,22 @@
 import type { VNode } from 'preact';
 import { totalOf } from '@proj/observe/model';
 import type { ClientRow, Model } from '@proj/observe/model';
-import { count, words } from '../shared/format.js';
+import { count } from '../shared/format.js';
 import { rowKey } from '../shared/peers.js';
-import { Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
+import { Counts, Figure, Figures, Heading, To } from '../parts/bits.js';
+import { figure, link } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
-import { KeyOf } from './connections.js';
+import { keyColumn, KeyOf } from './connections.js';
 import { Gone } from './gone.js';
 import { NotesOf } from './notes.js';
 
 const COLUMNS: readonly Column<ClientRow>[] = [
-  {
-    id: 'id',
-    title: 'Client',
-    width: 2,
-    value: ({ id }) => id,
-    cell: ({ protocol, id }) => <To path={['clients', protocol, id]}>{id}</To>,
-  },
+  link('id', 'Client', 2, ({ protocol, id }) => ['clients', protocol, id]),
   { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
-  { id: 'open', title: 'Open', isFigure: true, value: ({ open }) => open, cell: ({ open }) => count(open) },
-  {
-    id: 'refused',
-    title: 'Refused',
-    isFigure: true,
-    value: ({ refused }) => totalOf(refused),
-    cell: ({ refused }) => count(totalOf(refused)),
-  },
-  {
-    id: 'key',
-    title: 'Key',
-    width: 2,
-    isExtra: true,
-    value: ({ key }) => key ?? '',
-    cell: (row) => <KeyOf row={row} />,
-  },
+  figure('open', 'Open', ({ open }) => open),
+  figure('refused', 'Refused', ({ refused }) => totalOf(refused)),
+  keyColumn(2),
 ];
 
 /** All clients. */
@@ -74,12 +56,7 @@ export function Client({ model, id: key }: { model: Model; id: string }): VNode 
           <KeyOf row={row} />
         </Figure>
       </Figures>
-      <Section title="Refused, by reason">
-        <Pairs
-          none="None of its requests was refused."
-          pairs={Object.entries(row.refused).map(([reason, number]) => [words(reason), count(number)])}
-        />
-      </Section>
+      <Counts title="Refused, by reason" counts={row.refused} none="None of its requests was refused." />
       <NotesOf model={model} peer={row.id} />
     </>
   );

@@ -1,11 +1,22 @@
 /** Endpoints of the program, its peers, and their keys. */
 import type { VNode } from 'preact';
-import { totalOf } from '@proj/observe/model';
 import type { Model } from '@proj/observe/model';
 import { count, words } from '../shared/format.js';
 import { peersOf } from '../shared/peers.js';
-import { Heading, To } from '../parts/bits.js';
+import type { PeerRow } from '../shared/peers.js';
+import { Heading } from '../parts/bits.js';
+import { figure, link } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
+import type { Column } from '../parts/table.js';
+
+const COLUMNS: readonly Column<PeerRow>[] = [
+  link('id', 'Peer', 1.6, ({ kind, protocol, id }) => [`${kind}s`, protocol, id]),
+  { id: 'kind', title: 'Role', value: ({ kind }) => kind },
+  { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
+  figure('load', 'Open', ({ load }) => load),
+  figure('refused', 'Refused', ({ refused }) => refused, { isExtra: true }),
+  keyColumn(2.4),
+];
 
 /** Endpoints and peers. */
 export function Connections({ model }: { model: Model }): VNode {
@@ -32,22 +43,16 @@ export function Connections({ model }: { model: Model }): VNode {
                     .map(([reason, number]) => `${words(reason)}: ${number}`)
                     .join(', ')}
                 >
-                  {totalOf(dropped) === 0
-                    ? 'nothing'
-                    : Object.entries(dropped)
-                        .map(([reason, number]) => `${count(number)} ${words(reason)}`)
-                        .join(', ')}
+                  {inWords(Object.entries(dropped), 'nothing')}
                 </dd>
               </div>
               <div>
                 <dt>refused handshakes</dt>
                 <dd>
-                  {totalOf(refused) === 0
-                    ? 'none'
-                    : Object.entries(refused)
-                        .filter(([, number]) => number > 0)
-                        .map(([reason, number]) => `${count(number)} ${words(reason)}`)
-                        .join(', ')}
+                  {inWords(
+                    Object.entries(refused).filter(([, number]) => number > 0),
+                    'none',
+                  )}
                 </dd>
               </div>
             </dl>
@@ -62,37 +67,27 @@ export function Connections({ model }: { model: Model }): VNode {
         sort={{ column: 'id', descending: false }}
         textOf={({ kind, protocol, id, key }) => `${kind} ${protocol} ${id} ${key ?? ''}`}
         none="Nobody is connected."
-        columns={[
-          {
-            id: 'id',
-            title: 'Peer',
-            width: 1.6,
-            value: ({ id }) => id,
-            cell: ({ kind, protocol, id }) => <To path={[`${kind}s`, protocol, id]}>{id}</To>,
-          },
-          { id: 'kind', title: 'Role', value: ({ kind }) => kind },
-          { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
-          { id: 'load', title: 'Open', isFigure: true, value: ({ load }) => load, cell: ({ load }) => count(load) },
-          {
-            id: 'refused',
-            title: 'Refused',
-            isFigure: true,
-            isExtra: true,
-            value: ({ refused }) => refused,
-            cell: ({ refused }) => count(refused),
-          },
-          {
-            id: 'key',
-            title: 'Key',
-            width: 2.4,
-            isExtra: true,
-            value: ({ key }) => key ?? '',
-            cell: (row) => <KeyOf row={row} />,
-          },
-        ]}
+        columns={COLUMNS}
       />
     </>
   );
+}
+
+function inWords(counts: readonly (readonly [reason: string, number: number])[], none: string): string {
+  if (counts.every(([, number]) => number === 0)) return none;
+  return counts.map(([reason, number]) => `${count(number)} ${words(reason)}`).join(', ');
+}
+
+/** The column of public keys. */
+export function keyColumn(width: number): Column<{ readonly key?: string }> {
+  return {
+    id: 'key',
+    title: 'Key',
+    width,
+    isExtra: true,
+    value: ({ key }) => key ?? '',
+    cell: (row) => <KeyOf row={row} />,
+  };
 }
 
 /** The public key of a peer, with a link to all peers with the same key. */

@@ -34,11 +34,9 @@ export function Overview({ model }: { model: Model }): VNode {
           !process.isDraining && (
             <ActButton
               danger
-              request={{
-                action: { action: 'drain-process' },
-                title: 'Drain the program',
-                question: `${process.name} accepts no more work, finishes what is under way, and stops.`,
-              }}
+              action={{ action: 'drain-process' }}
+              title="Drain the program"
+              question={`${process.name} accepts no more work, finishes what is under way, and stops.`}
             >
               Drain…
             </ActButton>

@@ -6,8 +6,9 @@ import { viewBody } from '../shared/body.js';
 import type { BodyView } from '../shared/body.js';
 import { ago, bytes, count, duration, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import { ActButton, Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
+import { ActButton, Counts, Figure, Figures, Heading, Section, ServiceLinks, To } from '../parts/bits.js';
 import { LiveContext } from '../live/context.js';
+import { figure, link } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
 import { QueuePlot } from './overview.js';
 import { ServiceActions } from './services.js';
@@ -34,13 +35,7 @@ export function Queue({ model }: { model: Model }): VNode {
       <Heading title="Queue" aside={queue !== undefined && more.length === 0 && <ServiceActions row={queue} />} />
       {queues.length > 1 && (
         <p>
-          Queues:{' '}
-          {queues.map(({ name }, at) => (
-            <span key={name}>
-              {at > 0 && ', '}
-              <To path={['services', 'pzq', name]}>{name}</To>
-            </span>
-          ))}
+          Queues: <ServiceLinks protocol="pzq" services={queues.map(({ name }) => name)} />
         </p>
       )}
       <Figures>
@@ -72,33 +67,15 @@ export function Queue({ model }: { model: Model }): VNode {
           none="No message has died."
           textOf={({ id, reason }) => `${id} ${reason}`}
           columns={[
-            {
-              id: 'id',
-              title: 'Message',
-              width: 1.6,
-              value: ({ id }) => id,
-              cell: ({ id }) => <To path={['queue', 'dead', id]}>{id}</To>,
-            },
+            link<DeadLetterRow>('id', 'Message', 1.6, ({ id }) => ['queue', 'dead', id]),
             { id: 'reason', title: 'Reason', width: 1.6, value: ({ reason }) => reason },
             { id: 'attempts', title: 'Attempts', isFigure: true, isExtra: true, value: ({ attempts }) => attempts },
-            {
-              id: 'bytes',
-              title: 'Size',
-              isFigure: true,
-              isExtra: true,
-              value: (row) => row.bytes,
-              cell: (row) => bytes(row.bytes),
-            },
-            { id: 'at', title: 'Died', isFigure: true, value: ({ at }) => now - at, cell: ({ at }) => ago(at, now) },
+            figure<DeadLetterRow>('bytes', 'Size', (row) => row.bytes, { format: bytes, isExtra: true }),
+            figure<DeadLetterRow>('at', 'Died', ({ at }) => now - at, { cell: ({ at }) => ago(at, now) }),
           ]}
         />
       </Section>
-      <Section title="Since the start">
-        <Pairs
-          none="Nothing was counted yet."
-          pairs={Object.entries(server.counters).map(([name, value]) => [words(name), count(value)])}
-        />
-      </Section>
+      <Counts title="Since the start" counts={server.counters} none="Nothing was counted yet." />
     </>
   );
 }
@@ -123,21 +100,17 @@ export function DeadLetter({ model, id }: { model: Model; id: string }): VNode {
         aside={
           <>
             <ActButton
-              request={{
-                action: { action: 'requeue-dead', ids: [id] },
-                title: 'Requeue the message',
-                question: 'The message returns to the queue with all its attempts.',
-              }}
+              action={{ action: 'requeue-dead', ids: [id] }}
+              title="Requeue the message"
+              question="The message returns to the queue with all its attempts."
             >
               Requeue…
             </ActButton>
             <ActButton
               danger
-              request={{
-                action: { action: 'discard-dead', ids: [id] },
-                title: 'Discard the message',
-                question: 'The message is deleted for ever.',
-              }}
+              action={{ action: 'discard-dead', ids: [id] }}
+              title="Discard the message"
+              question="The message is deleted for ever."
             >
               Discard…
             </ActButton>
@@ -161,21 +134,17 @@ function AllDead(): VNode {
   return (
     <span class="aside">
       <ActButton
-        request={{
-          action: { action: 'requeue-dead', ids: 'all' },
-          title: 'Requeue all dead letters',
-          question: 'Every dead letter returns to the queue with all its attempts.',
-        }}
+        action={{ action: 'requeue-dead', ids: 'all' }}
+        title="Requeue all dead letters"
+        question="Every dead letter returns to the queue with all its attempts."
       >
         Requeue all…
       </ActButton>
       <ActButton
         danger
-        request={{
-          action: { action: 'discard-dead', ids: 'all' },
-          title: 'Discard all dead letters',
-          question: 'Every dead letter is deleted for ever.',
-        }}
+        action={{ action: 'discard-dead', ids: 'all' }}
+        title="Discard all dead letters"
+        question="Every dead letter is deleted for ever."
       >
         Discard all…
       </ActButton>

@@ -1,9 +1,10 @@
 /** The scheduler: what runs next, and how the last runs ended. */
 import type { VNode } from 'preact';
-import type { Model } from '@proj/observe/model';
-import { ago, count, until, words } from '../shared/format.js';
+import type { Model, ScheduleRow } from '@proj/observe/model';
+import { ago, until } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import { Badge, Heading, Pairs, Section, To } from '../parts/bits.js';
+import { Badge, Counts, Heading, Section, To } from '../parts/bits.js';
+import { figure } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
 
 /** The scheduler's view. */
@@ -76,26 +77,12 @@ export function Scheduler({ model }: { model: Model }): VNode {
                     <Badge tone={lastOutcome === 'ok' ? 'good' : 'bad'}>{lastOutcome}</Badge>
                   ),
               },
-              {
-                id: 'runs',
-                title: 'Runs',
-                isFigure: true,
-                isExtra: true,
-                value: ({ runs }) => runs,
-                cell: ({ runs }) => count(runs),
-              },
+              figure<ScheduleRow>('runs', 'Runs', ({ runs }) => runs, { isExtra: true }),
             ]}
           />
         </Section>
       )}
-      {counters !== undefined && (
-        <Section title="Since the start">
-          <Pairs
-            none="Nothing was counted yet."
-            pairs={Object.entries(counters).map(([name, value]) => [words(name), count(value)])}
-          />
-        </Section>
-      )}
+      {counters !== undefined && <Counts title="Since the start" counts={counters} none="Nothing was counted yet." />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { Model, ServiceRow } from '@proj/observe/model';
 import { count, duration, rate, words } from '../shared/format.js';
 import { rowKey, workersOf } from '../shared/peers.js';
 import { ActButton, Figure, Figures, Heading, Latency, Pairs, Section, To } from '../parts/bits.js';
+import { figure, link } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
 import { Gone } from './gone.js';
@@ -12,62 +13,23 @@ import { workerColumns } from './workers.js';
 
 /** The columns of a table of services. */
 export const SERVICE_COLUMNS: readonly Column<ServiceRow>[] = [
-  {
-    id: 'name',
-    title: 'Service',
-    width: 2.4,
-    value: ({ name }) => name,
-    cell: ({ protocol, name }) => <To path={['services', protocol, name]}>{name}</To>,
-  },
+  link('name', 'Service', 2.4, ({ protocol, name }) => ['services', protocol, name]),
   { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
-  { id: 'rate', title: 'Per s', isFigure: true, value: (row) => row.rate, cell: (row) => rate(row.rate) },
-  {
-    id: 'failed',
-    title: 'Failed',
-    isFigure: true,
+  figure('rate', 'Per s', (row) => row.rate, { format: rate }),
+  figure('failed', 'Failed', failures, { isExtra: true }),
+  figure('waiting', 'Waiting', (row) => row.waiting, { width: 1.2 }),
+  figure('oldest', 'Oldest', (row) => row.oldestWaitingMs, {
     isExtra: true,
-    value: failures,
-    cell: (row) => count(failures(row)),
-  },
-  {
-    id: 'waiting',
-    title: 'Waiting',
-    width: 1.2,
-    isFigure: true,
-    value: (row) => row.waiting,
-    cell: (row) => count(row.waiting),
-  },
-  {
-    id: 'oldest',
-    title: 'Oldest',
-    isFigure: true,
-    isExtra: true,
-    value: (row) => row.oldestWaitingMs,
     cell: (row) => (row.waiting === 0 ? '–' : duration(row.oldestWaitingMs)),
-  },
-  {
-    id: 'running',
-    title: 'Running',
-    isFigure: true,
-    isExtra: true,
-    value: (row) => row.running,
-    cell: (row) => count(row.running),
-  },
-  {
-    id: 'p99',
-    title: 'p99',
-    isFigure: true,
-    value: ({ work }) => work.p99,
+  }),
+  figure('running', 'Running', (row) => row.running, { isExtra: true }),
+  figure('p99', 'p99', ({ work }) => work.p99, {
     cell: ({ work }) => (work.count === 0 ? '–' : duration(work.p99)),
-  },
-  {
-    id: 'workers',
-    title: 'Workers',
-    isFigure: true,
+  }),
+  figure('workers', 'Workers', (row) => row.workers, {
     isExtra: true,
-    value: (row) => row.workers,
     cell: (row) => (row.workers === 0 && row.isDead !== true ? <b class="bad">none</b> : count(row.workers)),
-  },
+  }),
 ];
 
 /** All services. */
@@ -144,44 +106,36 @@ export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { 
       {isDead !== true &&
         (isPaused === true ? (
           <ActButton
-            request={{
-              action: { action: 'resume', protocol, name },
-              title: 'Resume the queue',
-              question: `Workers of ${name} get its messages again.`,
-            }}
+            action={{ action: 'resume', protocol, name }}
+            title="Resume the queue"
+            question={`Workers of ${name} get its messages again.`}
           >
             Resume…
           </ActButton>
         ) : (
           <ActButton
-            request={{
-              action: { action: 'pause', protocol, name },
-              title: 'Pause the queue',
-              question: `${name} accepts messages, but workers get none until you resume it.`,
-            }}
+            action={{ action: 'pause', protocol, name }}
+            title="Pause the queue"
+            question={`${name} accepts messages, but workers get none until you resume it.`}
           >
             Pause…
           </ActButton>
         ))}
       <ActButton
         danger
-        request={{
-          action: { action: 'drain-service', protocol, name },
-          title: 'Drain the service',
-          question: `The workers of ${name} finish their work and get nothing more.`,
-        }}
+        action={{ action: 'drain-service', protocol, name }}
+        title="Drain the service"
+        question={`The workers of ${name} finish their work and get nothing more.`}
       >
         Drain…
       </ActButton>
       {isDead !== true && (
         <ActButton
           danger
-          request={{
-            action: { action: 'purge', protocol, name, confirm: '' },
-            title: 'Purge the queue',
-            question: `Everything waiting in ${name} is deleted for ever.`,
-            confirm: name,
-          }}
+          action={{ action: 'purge', protocol, name, confirm: '' }}
+          title="Purge the queue"
+          question={`Everything waiting in ${name} is deleted for ever.`}
+          confirm={name}
         >
           Purge…
         </ActButton>

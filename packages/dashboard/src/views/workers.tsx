@@ -1,10 +1,11 @@
 /** Workers, job managers and consumers, and the page of one. */
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import type { Model, WorkerRow } from '@proj/observe/model';
-import { ago, count, wholeSeconds, words } from '../shared/format.js';
+import { ago, count, wholeSeconds } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
 import { rowKey } from '../shared/peers.js';
-import { ActButton, Figure, Figures, Heading, Pairs, Section, To, WorkerState } from '../parts/bits.js';
+import { ActButton, Counts, Figure, Figures, Heading, Section, ServiceLinks, To, WorkerState } from '../parts/bits.js';
+import { figure, link } from '../parts/columns.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
 import { Gone } from './gone.js';
@@ -15,47 +16,24 @@ import { NotesOf } from './notes.js';
 export function workerColumns(model: Model): readonly Column<WorkerRow>[] {
   const now = serverNow(model);
   return [
-    {
-      id: 'id',
-      title: 'Worker',
-      width: 1.6,
-      value: ({ id }) => id,
-      cell: ({ protocol, id }) => <To path={['workers', protocol, id]}>{id}</To>,
-    },
+    link('id', 'Worker', 1.6, ({ protocol, id }) => ['workers', protocol, id]),
     { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
     { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <WorkerState state={state} /> },
-    {
-      id: 'since',
-      title: 'For',
-      isFigure: true,
-      value: ({ stateSince }) => now - stateSince,
-      cell: ({ stateSince }) => wholeSeconds(now - stateSince),
-    },
+    figure('since', 'For', ({ stateSince }) => now - stateSince, { format: wholeSeconds }),
     {
       id: 'services',
       title: 'Services',
       isExtra: true,
       width: 1.8,
       value: ({ services }) => services.join(', '),
-      cell: (row) => <ServicesOf row={row} />,
+      cell: (row) => <ServiceLinks {...row} />,
     },
-    {
-      id: 'running',
-      title: 'Running',
-      isFigure: true,
+    figure('running', 'Running', (row) => row.running, { isExtra: true }),
+    figure('done', 'Done', (row) => row.done),
+    figure('heard', 'Heard', ({ lastHeard }) => now - lastHeard, {
       isExtra: true,
-      value: (row) => row.running,
-      cell: (row) => count(row.running),
-    },
-    { id: 'done', title: 'Done', isFigure: true, value: (row) => row.done, cell: (row) => count(row.done) },
-    {
-      id: 'heard',
-      title: 'Heard',
-      isFigure: true,
-      isExtra: true,
-      value: ({ lastHeard }) => now - lastHeard,
       cell: ({ lastHeard }) => ago(lastHeard, now),
-    },
+    }),
   ];
 }
 
@@ -92,21 +70,17 @@ export function Worker({ model, id: key }: { model: Model; id: string }): VNode 
         aside={
           <>
             <ActButton
-              request={{
-                action: { action: 'drain-worker', protocol, id },
-                title: 'Drain the worker',
-                question: `${id} finishes its work and gets nothing more.`,
-              }}
+              action={{ action: 'drain-worker', protocol, id }}
+              title="Drain the worker"
+              question={`${id} finishes its work and gets nothing more.`}
             >
               Drain…
             </ActButton>
             <ActButton
               danger
-              request={{
-                action: { action: 'disconnect-worker', protocol, id },
-                title: 'Disconnect the worker',
-                question: `${id} is disconnected now. Others get its work, as after a crash.`,
-              }}
+              action={{ action: 'disconnect-worker', protocol, id }}
+              title="Disconnect the worker"
+              question={`${id} is disconnected now. Others get its work, as after a crash.`}
             >
               Disconnect…
             </ActButton>
@@ -129,24 +103,10 @@ export function Worker({ model, id: key }: { model: Model; id: string }): VNode 
         </Figure>
       </Figures>
       <Section title="Services">
-        <p class="text">{row.services.length === 0 ? 'None.' : <ServicesOf row={row} />}</p>
+        <p class="text">{row.services.length === 0 ? 'None.' : <ServiceLinks {...row} />}</p>
       </Section>
-      <Section title="Refused, by reason">
-        <Pairs
-          none="None of its messages was refused."
-          pairs={Object.entries(row.refused).map(([reason, number]) => [words(reason), count(number)])}
-        />
-      </Section>
+      <Counts title="Refused, by reason" counts={row.refused} none="None of its messages was refused." />
       <NotesOf model={model} peer={id} />
     </>
   );
-}
-
-function ServicesOf({ row: { protocol, services } }: { row: WorkerRow }): ComponentChildren {
-  return services.map((name, at) => (
-    <span key={name}>
-      {at > 0 && ', '}
-      <To path={['services', protocol, name]}>{name}</To>
-    </span>
-  ));
 }
