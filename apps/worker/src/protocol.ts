@@ -17,6 +17,21 @@ export interface Usual {
   readonly drainMs: number;
 }
 
+type Defaulted = z.ZodDefault<z.ZodNumber>;
+
+/** Those of a worker's schema. */
+export function usualIn(
+  endpoints: readonly string[],
+  schema: Readonly<Record<'concurrency' | 'heartbeatIntervalMs' | 'drainMs', Defaulted>>,
+): Usual {
+  return {
+    endpoints,
+    concurrency: schema.concurrency.def.defaultValue,
+    heartbeatMs: schema.heartbeatIntervalMs.def.defaultValue,
+    drainMs: schema.drainMs.def.defaultValue,
+  };
+}
+
 /** Options that mean the same in every protocol. `usualOf` tells the defaults of all protocols. */
 export const sharedOptions = (usualOf: (value: keyof Usual) => string) =>
   z.strictObject({

@@ -1,9 +1,11 @@
 /** EventMQ in proj-worker: a job manager, whose jobs have names instead of services. */
-import { milliseconds, oneOf, text, weightedQueues, wholeNumber } from '@proj/appkit';
+import { fromSchema, milliseconds, oneOf, text, weightedQueues, wholeNumber, wordFromSchema } from '@proj/appkit';
 import type { Transport } from '@proj/transport';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
+import { emqpJobManagerOptions } from '@proj/worker/emqp';
 import * as z from 'zod';
+import { usualIn } from '../protocol.js';
 import type { Protocol, SettingsOf } from '../protocol.js';
 
 const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
@@ -14,27 +16,28 @@ const WARN: ReadonlySet<string> = new Set([
   ...['lost', 'job-failed', 'job-retried', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped'],
 ]);
 
+/** The bounds and defaults of the job manager. */
+const { shape } = emqpJobManagerOptions;
+
 const options = z.strictObject({
   queues: weightedQueues().default(['10:default']).describe('emqp: queues to take jobs from, higher weights first'),
   directory: text('DIR', 'a folder')
     .optional()
     .describe('emqp: a folder of modules whose exports are jobs, open to anyone who reaches the broker'),
   pool: oneOf(['processes', 'threads']).default('processes').describe('emqp: where jobs run'),
-  jobTimeoutMs: milliseconds({ min: 0, max: 604_800_000 })
-    .default(0)
-    .describe('emqp: how long a job without a limit of its own may run, 0 for ever'),
-  jobsPerProcess: wholeNumber({ min: 0 })
-    .default(1024)
-    .describe('emqp: jobs after which a process is replaced, 0 for never'),
-  onDisconnect: oneOf(['stop', 'reconnect'])
-    .default('stop')
-    .describe('emqp: what to do when the broker says DISCONNECT'),
+  jobTimeoutMs: fromSchema(shape.globalTimeoutMs, milliseconds).describe(
+    'emqp: how long a job without a limit of its own may run, 0 for ever',
+  ),
+  jobsPerProcess: fromSchema(shape.maxJobsPerProcess, wholeNumber).describe(
+    'emqp: jobs after which a process is replaced, 0 for never',
+  ),
+  onDisconnect: wordFromSchema(shape.onDisconnect).describe('emqp: what to do when the broker says DISCONNECT'),
 });
 
 /** The EventMQ part of proj-worker: one job manager for all queues; the broker may also end it. */
 export const emqp: Protocol<typeof options> = {
   title: 'EventMQ',
-  usual: { endpoints: ['tcp://127.0.0.1:47290'], concurrency: 4, heartbeatMs: 3000, drainMs: 300_000 },
+  usual: usualIn(shape.endpoints.def.defaultValue, { ...shape, drainMs: shape.killGraceMs }),
   options,
   examples: [
     {

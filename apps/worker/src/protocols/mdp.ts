@@ -2,10 +2,14 @@
 import type { Service } from '@proj/frames/service';
 import { MdpWorker } from '@proj/worker';
 import type { MdpWorkerOptions } from '@proj/worker';
+import { mdpWorkerOptions } from '@proj/worker/mdp';
 import * as z from 'zod';
 import type { Implementation } from '../handlers/implementation.js';
-import { commonOptions, offersByService } from '../protocol.js';
+import { commonOptions, offersByService, usualIn } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
+
+const { shape } = mdpWorkerOptions;
+const usual = usualIn(shape.endpoints.def.defaultValue, shape);
 
 const options = z.strictObject({});
 
@@ -16,13 +20,12 @@ export const mdp = majordomo('0.2');
 export const mdp01 = majordomo('0.1');
 
 function majordomo(version: '0.2' | '0.1'): Protocol<typeof options> {
-  const endpoints = ['tcp://127.0.0.1:5555'];
   return {
     title: `Majordomo ${version}`,
-    usual: { endpoints, concurrency: 1, heartbeatMs: 2500, drainMs: 10_000 },
+    usual,
     options,
     offers(settings, surroundings) {
-      const { connect = endpoints } = settings;
+      const { connect = [...usual.endpoints] } = settings;
       const common = { ...commonOptions(settings), endpoints: connect, version, transport: surroundings.transport };
       return offersByService(settings, surroundings, (service, implementation) =>
         construct(service, implementation, common),

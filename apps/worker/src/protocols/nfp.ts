@@ -3,14 +3,16 @@ import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { milliseconds, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
+import { fromSchema, milliseconds, onOff, text, wholeNumber, wordFromSchema } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { lmdbRecords } from '@proj/store';
 import type { RecordStore, Transport } from '@proj/transport';
 import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
 import type { NfpTask, NfpTaskHandler } from '@proj/worker';
+import { nfpWorkerOptions } from '@proj/worker/nfp';
 import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
+import { usualIn } from '../protocol.js';
 import type { Protocol, SettingsOf } from '../protocol.js';
 import { sha256 } from '../handlers/digest.js';
 import { sleep } from '../handlers/sleep.js';
@@ -30,28 +32,29 @@ const builtIn: Tasks = {
 /** Refusal for a loaded module without anything to call. */
 const ALLOWED = `one of echo, ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
 
+/** The bounds and defaults of the worker. */
+const { shape } = nfpWorkerOptions;
+
 const options = z.strictObject({
   files: text('DIR', 'a folder')
     .optional()
     .describe(
       'nfp: share the files of this folder, and nothing outside it, instead of offering other tasks (default: none)',
     ),
-  baseTasks: onOff()
-    .default(true)
-    .describe("nfp: offer NORFAB's base tasks: list_tasks, get_inventory, job_list, get_logs, echo, ..."),
-  shellCommands: onOff()
-    .default(false)
-    .describe(
-      'nfp: also offer the task run_shell_cmd. DANGEROUS: anyone who may submit jobs can run commands as this process',
-    ),
+  baseTasks: fromSchema(shape.baseTasks, onOff).describe(
+    "nfp: offer NORFAB's base tasks: list_tasks, get_inventory, job_list, get_logs, echo, ...",
+  ),
+  shellCommands: fromSchema(shape.shellCommands, onOff).describe(
+    'nfp: also offer the task run_shell_cmd. DANGEROUS: anyone who may submit jobs can run commands as this process',
+  ),
   fetchFiles: text('DIR', 'a folder')
     .optional()
     .describe(
       'nfp: folder for files that tasks fetch from the broker by nf:// URLs (default: none, and tasks cannot fetch files)',
     ),
-  fetchMaxBytes: wholeNumber({ min: 1, max: 1_099_511_627_776 })
-    .default(1_073_741_824)
-    .describe('nfp: bytes of files in the folder of --fetch-files; the least recently used are removed'),
+  fetchMaxBytes: fromSchema(shape.fetchMaxBytes, wholeNumber).describe(
+    'nfp: bytes of files in the folder of --fetch-files; the least recently used are removed',
+  ),
   name: text('NAME', '1 to 255 bytes')
     .optional()
     .describe('nfp: how clients address this worker, the same after a restart (default: SERVICE@HOST)'),
@@ -60,19 +63,19 @@ const options = z.strictObject({
     .describe(
       'nfp: store for jobs and results: lmdb:FOLDER or memory: (default: the folder NAME.jobs in the current directory)',
     ),
-  crashPolicy: oneOf(['rerun', 'fail'])
-    .default('rerun')
-    .describe('nfp: what to do with jobs that were running when the worker ended'),
-  resultTtlMs: milliseconds({ min: 0 }).default(604_800_000).describe('nfp: how long to keep results, 0 for ever'),
-  managementCommands: onOff()
-    .default(false)
-    .describe('nfp: obey restart, shutdown and disconnect at mmi.service.worker, from anyone'),
+  crashPolicy: wordFromSchema(shape.crashPolicy).describe(
+    'nfp: what to do with jobs that were running when the worker ended',
+  ),
+  resultTtlMs: fromSchema(shape.resultTtlMs, milliseconds).describe('nfp: how long to keep results, 0 for ever'),
+  managementCommands: fromSchema(shape.managementCommands, onOff).describe(
+    'nfp: obey restart, shutdown and disconnect at mmi.service.worker, from anyone',
+  ),
 });
 
 /** The NFP part of proj-worker: one worker for the single service of the settings; the broker's operator may also end it. */
 export const nfp: Protocol<typeof options> = {
   title: 'NORFAB',
-  usual: { endpoints: ['tcp://127.0.0.1:5555'], concurrency: 5, heartbeatMs: 2500, drainMs: 10_000 },
+  usual: usualIn(shape.endpoints.def.defaultValue, { ...shape, heartbeatIntervalMs: shape.keepaliveIntervalMs }),
   options,
   examples: [
     { what: 'NORFAB: tasks whose jobs outlive this process', line: '--protocol nfp --service sample --name sample-1' },

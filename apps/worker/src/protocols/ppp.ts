@@ -3,9 +3,10 @@ import { bindEndpoints } from '@proj/appkit';
 import type { Service } from '@proj/frames/service';
 import { PppWorker } from '@proj/worker';
 import type { PppWorkerOptions } from '@proj/worker';
+import { pppWorkerOptions } from '@proj/worker/ppp';
 import * as z from 'zod';
 import type { Implementation } from '../handlers/implementation.js';
-import { commonOptions, offersByService } from '../protocol.js';
+import { commonOptions, offersByService, usualIn } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
 const options = z.strictObject({
@@ -17,7 +18,7 @@ const options = z.strictObject({
 /** The PPP part of proj-worker, where a service only chooses the handler. */
 export const ppp: Protocol<typeof options> = {
   title: 'Paranoid Pirate',
-  usual: { endpoints: ['tcp://127.0.0.1:5557'], concurrency: 1, heartbeatMs: 1000, drainMs: 10_000 },
+  usual: usualIn(['tcp://127.0.0.1:5557'], pppWorkerOptions.in.shape),
   options,
   examples: [
     { what: 'Paranoid Pirate, where the service only chooses the handler', line: '--protocol ppp --service sha256' },

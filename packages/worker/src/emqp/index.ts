@@ -4,6 +4,7 @@
  */
 export { EmqpJobManager } from './job-manager.js';
 export type { EmqpJobManagerEvents } from './job-manager.js';
+export { emqpJobManagerOptions } from './options.js';
 export type { EmqpJobManagerOptions } from './options.js';
 export type {
   FromJobHost as EmqpFromJobHost,
