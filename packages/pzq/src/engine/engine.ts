@@ -8,7 +8,7 @@
  * | 5 | words of a refusal | output.ts, producers/producer-side.ts |
  * | 7 | group commit | producers/pending-batch.ts, producers/commits.ts, producers/producer-side.ts |
  * | 8, 9 | one commit, failed commits | producers/commits.ts |
- * | 10 | order, messages in memory | delivery/window.ts, delivery/consumer-side.ts |
+ * | 10 | order, messages in memory | delivery/window.ts, delivery/consumer-side.ts, delivery/loading.ts |
  * | 11 | messages that came back | delivery/consumer-side.ts, delivery/dead-letters.ts, delivery/in-flight.ts |
  * | 12 | leases | delivery/consumer-side.ts |
  * | 13 to 15 | acknowledgements | delivery/acknowledgement.ts, legality.ts |
@@ -31,7 +31,7 @@
  * | 34 | too many deliveries | delivery/dead-letters.ts |
  * | 35 | dead letters | delivery/dead-letters.ts, dead-letter-requests.ts |
  * | 36 | rests after a return | delivery/dead-letters.ts, delivery/consumer-side.ts |
- * | 37 | extended leases | delivery/acknowledgement.ts |
+ * | 37 | extended leases | delivery/acknowledgement.ts, legality.ts |
  * | 38 | headers | frames/src/pzq/headers.ts, producers/producer-side.ts |
  * | 39 | access | engine.ts |
  * | 40 | pause | delivery/loading.ts, engine.ts |

@@ -6,27 +6,28 @@
  * | --- | --- | --- |
  * | 1 | the queues of an INFORM | frames/src/emqp/queues.ts |
  * | 2, 4, 5 | INFORM and ACK | peers/registration.ts |
- * | 3 | heartbeats | peers/registration.ts, peers/peers.ts |
+ * | 3 | heartbeats | peers/registration.ts, peers/peers.ts, output.ts |
  * | 6 | signs of life, silent peers | peers/registration.ts, peers/peers.ts, legality.ts |
  * | 7 | our farewell | output.ts, peers/farewells.ts |
- * | 8 | a peer's farewell | peers/registration.ts, legality.ts |
+ * | 8 | a peer's farewell | peers/registration.ts, legality.ts, jobs/job-endings.ts |
  * | 9 | acceptance | jobs/dispatcher.ts |
- * | 10, 11 | results | jobs/results.ts, jobs/job-endings.ts, jobs/job.ts |
+ * | 10, 11 | results | jobs/results.ts, jobs/dispatcher.ts, jobs/job-endings.ts, jobs/job.ts |
  * | 12 | passed on byte for byte | jobs/dispatcher.ts, frames/src/emqp/encode.ts |
- * | 13, 14 | which worker, which queue | jobs/dispatcher.ts, jobs/queues.ts |
+ * | 13, 14 | which worker, which queue | jobs/dispatcher.ts, jobs/queues.ts, jobs/results.ts |
  * | 15 | bounds of queues | jobs/queues.ts, jobs/backlogs.ts, jobs/dispatcher.ts |
- * | 16 to 18, 20 | lost, unreachable and leaving workers | jobs/lost-workers.ts, peers/registration.ts, jobs/job-endings.ts |
- * | 19 | silent ends of jobs | jobs/results.ts |
+ * | 16, 18, 20 | lost, unreachable and leaving workers | jobs/lost-workers.ts, peers/registration.ts, jobs/job-endings.ts |
+ * | 17 | guaranteed jobs | jobs/lost-workers.ts, jobs/dispatcher.ts, jobs/results.ts |
+ * | 19 | silent ends of jobs | jobs/results.ts, jobs/job.ts, peers/peers.ts |
  * | 21 | seven or nine frames | frames/src/emqp/decode.ts |
  * | 22 | which scheduler | peers/schedulers.ts |
  * | 23 to 25 | versions, lower case, any bytes | frames/src/emqp/decode.ts |
  * | 26 | DISCONNECT | engine.ts |
- * | 27 | stopping | peers/farewells.ts |
+ * | 27 | stopping | peers/farewells.ts, jobs/job-endings.ts |
  * | 28 | the admin port | engine.ts, legality.ts |
  * | 29, 30 | answers to admins | management/admin.ts |
  * | 31, 34 | the pub-sub device | pubsub-engine.ts, pubsub.ts |
  * | 32 | PUBLISH at the broker | engine.ts, pubsub.ts, pubsub-engine.ts |
- * | 33 | access | peers/registration.ts, engine.ts, shared/rights.ts |
+ * | 33 | access | peers/registration.ts, engine.ts, legality.ts, shared/rights.ts |
  * | 35 | guaranteed jobs in a store | guarantee/guarantee.ts, guarantee/keeper.ts, guarantee/records.ts |
  * | 36 | guaranteed jobs asked for again | guarantee/repeats.ts, guarantee/guarantee.ts |
  * | 37 | dismissed peers | peers/farewells.ts, jobs/dispatcher.ts |

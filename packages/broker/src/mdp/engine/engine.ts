@@ -4,7 +4,7 @@
  * | rule | what | file |
  * | --- | --- | --- |
  * | 1 | both versions at one ROUTER | records.ts, socket-plans.ts |
- * | 2 | services per version, bridge | state.ts, partials.ts |
+ * | 2 | services per version, bridge | state.ts, dispatcher.ts, partials.ts |
  * | 3 | strict frames, `acceptLeadingEmpty` | frames/src/mdp/decode.ts, socket-plans.ts |
  * | 4 | names of services | frames/src/mdp/decode.ts, dispatcher.ts, engine.ts |
  * | 5 | bodies as they came | frames/src/mdp/decode.ts, dispatcher.ts |
@@ -25,7 +25,7 @@
  * | 24 | closing | engine.ts |
  * | 25 to 27 | MMI | management/mmi.ts, engine.ts |
  * | 28 | access | engine.ts, shared/rights.ts, lost-workers.ts |
- * | 29 | services inside the broker | management/own-services.ts, own-handlers.ts |
+ * | 29 | services inside the broker | management/own-services.ts, dispatcher.ts, own-handlers.ts |
  * | 30 | dismissed workers | lost-workers.ts, engine.ts |
  */
 import { equalBytes } from '@proj/frames';

@@ -6,15 +6,16 @@
  * | --- | --- | --- |
  * | 1 | dialects of the header | output.ts |
  * | 2 | forms of a command | peers/clients.ts, output.ts |
- * | 3, 4, 8 | OPEN, READY, strangers | peers/registration.ts, legality.ts |
+ * | 3, 4 | OPEN, READY | peers/registration.ts, legality.ts |
  * | 5 | KEEPALIVE | peers/workers.ts, peers/registration.ts |
  * | 6 | signs of life | legality.ts, peers/workers.ts, peers/registration.ts |
  * | 7 | how a registration ends | peers/registration.ts, engine.ts |
+ * | 8 | strangers | peers/registration.ts, legality.ts, output.ts |
  * | 9 | calls | jobs/dispatcher.ts, jobs/job-sender.ts |
  * | 10 | targets | jobs/targets.ts |
  * | 11 | targets that mean nobody | jobs/dispatcher.ts, jobs/kept-bodies.ts |
- * | 12 | waiting jobs | jobs/waiting.ts, jobs/worker-names.ts |
- * | 13 | lost workers | jobs/lost-workers.ts, peers/registration.ts |
+ * | 12 | waiting jobs | jobs/waiting.ts, jobs/worker-names.ts, jobs/dispatcher.ts |
+ * | 13 | lost workers | jobs/lost-workers.ts, peers/registration.ts, jobs/dispatcher.ts, jobs/answers.ts |
  * | 14 | closing | engine.ts |
  * | 15 | answers of workers | jobs/answers.ts |
  * | 16 | bad input | engine.ts, legality.ts, frames/src/nfp/decode.ts |
@@ -25,8 +26,8 @@
  * | 21 | files | management/file-calls.ts, file-service.ts |
  * | 22 | events for subscribers | jobs/answers.ts, output.ts, socket-plans.ts, frames/src/nfp/published.ts |
  * | 23 | access | peers/registration.ts, engine.ts, shared/rights.ts |
- * | 24 | one answer of all workers | jobs/gathers.ts, jobs/answers.ts, output.ts |
- * | 25 | dismissed workers | peers/registration.ts, jobs/targets.ts |
+ * | 24 | one answer of all workers | jobs/gathers.ts, jobs/dispatcher.ts, jobs/answers.ts, output.ts, peers/clients.ts |
+ * | 25 | dismissed workers | peers/registration.ts, jobs/targets.ts, jobs/waiting.ts, peers/services.ts |
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';

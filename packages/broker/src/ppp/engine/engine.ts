@@ -10,7 +10,7 @@
  * | 5 | two ROUTERs | socket-plans.ts, queue.ts |
  * | 7 | heartbeats | backend.ts, shared/worker-table.ts |
  * | 8 | which worker is next | dispatcher.ts |
- * | 9 | whose reply counts | legality.ts, backend.ts |
+ * | 9 | whose reply counts | legality.ts, backend.ts, dispatcher.ts |
  * | 10 | signs of life | legality.ts, backend.ts |
  * | 11 | silent workers | lost-workers.ts, shared/worker-table.ts |
  * | 12 | unreachable workers | lost-workers.ts, backend.ts |
