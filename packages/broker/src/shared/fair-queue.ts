@@ -16,7 +16,7 @@ const MANY_SHARE = 4;
 /** The waiting values of one client, or a single value at the front. Exists only while it is not empty. */
 export class ClientQueue<Value> extends RemovableQueue<Value> {
   /** `undefined` at the front. */
-  readonly client: string | undefined;
+  readonly client: unknown;
   /** @internal Place among the clients of the fair queue, or at its front. */
   readonly turn = new QueueSlot<ClientQueue<Value>>(this);
   /** @internal How many of its values count for {@link FairQueue.surplus}. */
@@ -24,7 +24,7 @@ export class ClientQueue<Value> extends RemovableQueue<Value> {
   /** @internal Place in its client's list of queues. */
   readonly owned = new QueueSlot<ClientQueue<Value>>(this);
 
-  constructor(client?: string) {
+  constructor(client?: unknown) {
     super();
     this.client = client;
   }
@@ -34,13 +34,13 @@ export class ClientQueue<Value> extends RemovableQueue<Value> {
  * A bounded queue. `max` bounds `push`; the front is exempt, because its values were admitted before and return one per worker at most.
  * Every operation but `values`, `surplus` and `newest` is O(1).
  *
- * An owner that must find everything a client has waiting passes that client's list of {@link ClientQueue}s along with each value; the fair
+ * A client is any value but `undefined`, told apart as by a `Map`. An owner that must find everything a client has waiting passes that client's list of {@link ClientQueue}s along with each value; the fair
  * queues keep the list up to date.
  */
 export class FairQueue<Value> {
   readonly max: number;
   readonly #front = new RemovableQueue<ClientQueue<Value>>();
-  readonly #byClient = new Map<string, ClientQueue<Value>>();
+  readonly #byClient = new Map<unknown, ClientQueue<Value>>();
   /** Clients in the order of their turns: those with few values waiting, and those that had many when they came, or at their last turn. */
   readonly #few = new RemovableQueue<ClientQueue<Value>>();
   readonly #many = new RemovableQueue<ClientQueue<Value>>();
@@ -75,7 +75,7 @@ export class FairQueue<Value> {
   }
 
   /** Appends the value to those of that client, or returns false when the queue is full. */
-  push(slot: QueueSlot<Value>, client: string, owned?: RemovableQueue<ClientQueue<Value>>): boolean {
+  push(slot: QueueSlot<Value>, client: unknown, owned?: RemovableQueue<ClientQueue<Value>>): boolean {
     if (this.full) return false;
     let queue = this.#byClient.get(client);
     if (queue === undefined) {
@@ -127,14 +127,14 @@ export class FairQueue<Value> {
   }
 
   /** The newest values of clients that have far more waiting than this one: they make room for this client when the queue is full. */
-  surplus(client: string): Iterable<Value> {
+  surplus(client: unknown): Iterable<Value> {
     const mine = (this.#byClient.get(client)?.size ?? 0) + 1;
     const hoardOf = (queue: ClientQueue<Value>) => ({ held: queue.share.amount, newest: queue.newest() });
     return surplusOf(this.#shares, mine, hoardOf, () => 1);
   }
 
   /** The values of this client, newest first, without the front. */
-  newest(client: string): Iterable<Value> {
+  newest(client: unknown): Iterable<Value> {
     return this.#byClient.get(client)?.newest() ?? [];
   }
 

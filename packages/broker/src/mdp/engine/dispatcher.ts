@@ -17,6 +17,9 @@ import { PartialReplies } from './partials.js';
 import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
 import type { BrokerState } from './state.js';
 
+/** Waiting requests of clients that are gone, dropped per step: about a millisecond. */
+const DROPPED_PER_STEP = 512;
+
 /** Accepts requests, finds a worker for each, and makes sure that none is lost or answered twice. */
 export class Dispatcher {
   /** Rule 29. */
@@ -38,6 +41,11 @@ export class Dispatcher {
   /** Requests accepted and neither answered nor given up. */
   get open(): number {
     return this.#open;
+  }
+
+  /** When {@link expire} is due. */
+  get deadline(): number {
+    return Math.min(this.#state.expiry.deadline, this.#state.leaving.deadline);
   }
 
   /** Rules 4, 18, 19 and 21: gives the request to an idle worker or queues it, or refuses it. */
@@ -142,14 +150,14 @@ export class Dispatcher {
     if (client === undefined) return;
     this.#state.clients.leave(client);
     client.outcome = outcome;
-    for (const queue of client.waiting.values()) {
-      for (const request of queue.values()) this.giveUp(request, 'client-gone');
-    }
+    this.#state.leaving.clients.add(client);
+    this.#dropLeft();
     for (const run of client.runs ?? []) this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'client-gone' });
   }
 
-  /** Rule 17: gives up requests that have waited too long. */
+  /** Rule 17: gives up requests that have waited too long, and those that clients left behind. */
   expire(): void {
+    this.#dropLeft();
     for (const request of this.#state.expiry.takeExpired(this.#out.now)) {
       this.giveUp(request, request.service.workers === 0 ? 'expired-unserved' : 'expired-busy');
     }
@@ -160,6 +168,7 @@ export class Dispatcher {
     for (const service of this.#state.services.values()) {
       for (const request of service.queue.values()) this.giveUp(request, 'drained');
     }
+    this.#dropLeft();
   }
 
   /** Gives up a request that waits, or whose worker or handler is lost. */
@@ -236,12 +245,12 @@ export class Dispatcher {
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !services.mayAsk(sharerOf(peer))) return 'services-limit';
-    if (this.#makeRoom(peer, client, service, cost)) return undefined;
+    if (this.#makeRoom(client, service, cost)) return undefined;
     return bytes.isTight ? 'memory' : 'queue-full';
   }
 
   /** Rule 18: takes the bytes from the budget. Beyond a limit, clients with far more waiting give up their newest for it. */
-  #makeRoom(peer: Peer, client: ClientEntry | undefined, service: Service | undefined, cost: number): boolean {
+  #makeRoom(client: ClientEntry | undefined, service: Service | undefined, cost: number): boolean {
     const { bytes, holders } = this.#state;
     const waits = service?.canTake !== true;
     if (service?.queue.full !== true && bytes.take(cost, waits)) return true;
@@ -250,7 +259,7 @@ export class Dispatcher {
     // In a pool every call is a client, so none has too many.
     const isPool = this.#settings.clientRequestsMax === 1;
     const anywhere = isPool ? [] : surplusOf(holders, (client?.held.amount ?? 0) + cost, hoardOf, costOf);
-    const others = chooseDisplaced(lack, service?.queue.surplus(peer.key) ?? [], anywhere);
+    const others = chooseDisplaced(lack, service?.queue.surplus(client) ?? [], anywhere);
     if (others === undefined) return false;
     for (const other of others) this.giveUp(other, 'displaced');
     return bytes.takeOver(cost, waits);
@@ -267,12 +276,12 @@ export class Dispatcher {
   }
 
   #wait(request: Request, where: 'front' | 'back'): void {
-    const { queue } = request.service;
-    const { peer, waiting } = request.client;
+    const { client, service } = request;
+    const { queue } = service;
     request.settle(this.#state.slack);
-    this.#state.holders.add(request.client.held, request.cost);
-    if (where === 'front') queue.pushFront(request, waiting);
-    else queue.push(request, peer.key, waiting);
+    this.#state.holders.add(client.held, request.cost);
+    if (where === 'front') queue.pushFront(request, client.waiting);
+    else queue.push(request, client, client.waiting);
     this.#state.expiry.start(request, this.#out.now);
   }
 
@@ -285,6 +294,25 @@ export class Dispatcher {
     const { version, leadingEmpty } = worker.framing;
     const client = request.client.peer.id;
     this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
+  }
+
+  /** Drops waiting requests of clients that are gone, some in each step: one client may have more than a hundred thousand. */
+  #dropLeft(): void {
+    const { leaving } = this.#state;
+    let left = DROPPED_PER_STEP;
+    for (const client of leaving.clients) {
+      for (const queue of client.waiting.values()) {
+        for (const request of queue.values()) {
+          if (left-- === 0) {
+            leaving.deadline = this.#out.now + 1;
+            return;
+          }
+          this.giveUp(request, 'client-gone');
+        }
+      }
+      leaving.clients.delete(client);
+    }
+    leaving.deadline = Infinity;
   }
 
   /** Removes the job from the worker, with its partial replies: another worker starts anew. */

@@ -562,6 +562,29 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c1', 'done')).toContain('-> w1 REQUEST c2 "other"');
   });
 
+  it('has a share of them dropped per step, and may return meanwhile', () => {
+    for (let i = 0; i < 1500; i++) broker.request('c1', 'old', 'sum');
+    broker.request('c2', 'other', 'sum');
+    broker.gone('c1');
+    expect(broker.dropped).toEqual({ 'client-gone': 512 });
+    broker.request('c1', 'new', 'sum');
+    broker.advance(1);
+    expect(broker.dropped).toEqual({ 'client-gone': 1024 });
+    broker.advance(1);
+    expect(broker.dropped).toEqual({ 'client-gone': 1500 });
+    expect(broker.stats).toMatchObject({ clients: 2, openRequests: 2 });
+    expect(broker.ready('w1', 'sum')).toContain('-> w1 REQUEST c2 "other"');
+    expect(broker.final('w1', 'c2', 'done')).toContain('-> w1 REQUEST c1 "new"');
+  });
+
+  it('that leaves many behind does not keep the broker from draining', () => {
+    for (let i = 0; i < 1500; i++) broker.request('c1', 'old', 'sum');
+    broker.gone('c1');
+    expect(broker.drain()).toContain('drained');
+    expect(broker.dropped).toEqual({ 'client-gone': 512, drained: 988 });
+    expect(broker.engine.deadline).toBe(Infinity);
+  });
+
   it('has them dropped at all services, resent ones included', () => {
     broker.ready('w1');
     for (const body of ['again', 'echo']) broker.request('c1', body);

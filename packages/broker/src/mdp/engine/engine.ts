@@ -74,7 +74,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   get deadline(): number {
-    return Math.min(this.#state.workers.deadline, this.#state.expiry.deadline, this.#drainUntil);
+    return Math.min(this.#state.workers.deadline, this.#dispatcher.deadline, this.#drainUntil);
   }
 
   get heldBytes(): number {

@@ -111,7 +111,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
 
 /** Each open request is in one place, is owed to one client, and is paid for. */
 function assertRequests(running: Set<Request>, waiting: Set<Request>, state: BrokerState, open: number): void {
-  const { workers, clients, bytes, slack } = state;
+  const { workers, clients, leaving, bytes, slack } = state;
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const { parts } of workers.values()) cost += parts?.cost ?? 0;
@@ -120,7 +120,11 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
     check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
     const { client } = request;
     if (!client.gone) owed.set(client, (owed.get(client) ?? 0) + 1);
-    if (client.gone) check(running.has(request), 'a request of a client that is gone does not wait');
+    if (client.gone)
+      check(
+        running.has(request) || leaving.clients.has(client),
+        'a request of a client that is gone waits to be dropped',
+      );
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
     cost += requestCost(request.body);
   }
@@ -134,6 +138,7 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
     check(client.open === owed.get(client), 'a client counts its open requests');
     found += waitingOf(client, waiting);
   }
+  for (const client of leaving.clients) found += waitingOf(client, waiting);
   check(found === waiting.size, 'a client finds all its waiting requests');
 }
 
@@ -155,13 +160,13 @@ function waitingOf(client: ClientEntry, waiting: Set<Request>): number {
 
 /** Only waiting requests and their services expire, and the engine's deadline is the earliest of all, our own lateness aside. */
 function assertDeadlines(
-  { workers, expiry }: BrokerState,
+  { workers, expiry, leaving }: BrokerState,
   waiting: Set<Request>,
   known: Set<Service>,
   deadline: number,
   drainUntil: number,
 ): void {
-  let earliest = drainUntil;
+  let earliest = Math.min(drainUntil, leaving.deadline);
   for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker));
   for (const { value, at } of expiry.values()) {
     check(value instanceof Request ? waiting.has(value) : known.has(value), 'only waiting requests expire');

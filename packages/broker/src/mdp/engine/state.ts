@@ -23,6 +23,8 @@ export interface BrokerState {
   readonly workers: WorkerTable<Worker>;
   readonly services: Services;
   readonly clients: ClientTable<ClientEntry>;
+  /** Clients that are gone and may have requests waiting, and when more of these are dropped. */
+  readonly leaving: { readonly clients: Set<ClientEntry>; deadline: number };
   /** Rule 18: bytes of all open requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
@@ -44,6 +46,7 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
     workers: new WorkerTable(settings),
     services: new Services(settings),
     clients: new ClientTable(ClientEntry),
+    leaving: { clients: new Set(), deadline: Infinity },
     bytes,
     slack: new Slack(bytes),
     holders: new HolderClasses(HELD_LEAST_BYTES),
