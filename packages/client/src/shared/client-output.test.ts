@@ -2,14 +2,13 @@ import { expect, test } from 'vitest';
 import { ClientOutput } from './client-output.js';
 import type { Tally } from './client-output.js';
 
-class Output extends ClientOutput<
-  never,
-  string,
-  { notesWithheld: number; sends: number; readonly failures: Tally<'TIMEOUT'>; readonly dropped: Tally<'late'> }
-> {
-  constructor() {
-    super({ notesWithheld: 0, sends: 0, failures: { TIMEOUT: 0 }, dropped: {} });
-  }
+class Output extends ClientOutput<never, string> {
+  override readonly counters = {
+    notesWithheld: 0,
+    sends: 0,
+    failures: { TIMEOUT: 0 } as Tally<'TIMEOUT'>,
+    dropped: {} as Tally<'late'>,
+  };
 
   late(): void {
     this.dropAs('late', 'a late message');

@@ -4,20 +4,21 @@ import { StepOutput } from '@proj/transport/engine';
 /** Counts by reason; a reason appears when it is first counted. */
 export type Tally<Reason extends string> = Partial<Record<Reason, number>>;
 
-/** Reports notes and counts drops. `Counters` are the protocol's own. */
-export class ClientOutput<
-  Effect,
-  Note,
-  Counters extends { notesWithheld: number; readonly dropped: Tally<string> },
-> extends StepOutput<Effect | { readonly kind: 'note'; readonly note: Note }, Counters> {
+/** Reports notes and counts drops. */
+export class ClientOutput<Effect, Note> extends StepOutput<Effect | { readonly kind: 'note'; readonly note: Note }> {
+  override readonly counters: { notesWithheld: number; readonly dropped: Tally<string> } = {
+    notesWithheld: 0,
+    dropped: {},
+  };
+
   /** A copy of the totals. */
-  get totals(): Omit<Counters, 'notesWithheld'> {
+  get totals(): Omit<this['counters'], 'notesWithheld'> {
     const { notesWithheld: _, ...totals } = this.counters;
     const copies = Object.entries<unknown>(totals).map(([name, value]) => [
       name,
       isTally(value) ? { ...value } : value,
     ]);
-    return Object.fromEntries(copies) as typeof totals;
+    return Object.fromEntries(copies) as Omit<this['counters'], 'notesWithheld'>;
   }
 
   /** Reports this every time. */
@@ -26,14 +27,14 @@ export class ClientOutput<
   }
 
   /** Counts a dropped message, and reports it once a minute for each reason. */
-  protected dropAs(reason: keyof Counters['dropped'] & string, note: Note): void {
+  protected dropAs(reason: keyof this['counters']['dropped'] & string, note: Note): void {
     this.count(reason);
     this.note(reason, { kind: 'note', note });
   }
 
   /** Counts a dropped message. */
-  protected count(reason: keyof Counters['dropped'] & string): void {
-    const dropped: Tally<string> = this.counters.dropped;
+  protected count(reason: keyof this['counters']['dropped'] & string): void {
+    const { dropped } = this.counters;
     dropped[reason] = (dropped[reason] ?? 0) + 1;
   }
 }

@@ -4,26 +4,21 @@ import { ClientOutput } from './client-output.js';
 import type { Endpoints } from './endpoints.js';
 import type { RequestDropReason, RequestEffect, RequestFailure, RequestNote } from './events.js';
 
-const newCounters = () => ({
-  calls: 0,
-  sends: 0,
-  finals: 0,
-  partials: 0,
-  aborts: 0,
-  notesWithheld: 0,
-  failures: { TIMEOUT: 0, PEER_LOST: 0, QUEUE_FULL: 0, UNREACHABLE: 0, CLOSED: 0 },
-  dropped: {} as Record<string, number>,
-});
-
 /** Collects a pool's effects. */
 export class RequestOutput<Request, Reply, Reason extends string> extends ClientOutput<
   RequestEffect<Request, Reply, Reason>,
-  RequestNote<Reason>,
-  ReturnType<typeof newCounters>
+  RequestNote<Reason>
 > {
-  constructor() {
-    super(newCounters());
-  }
+  override readonly counters = {
+    calls: 0,
+    sends: 0,
+    finals: 0,
+    partials: 0,
+    aborts: 0,
+    notesWithheld: 0,
+    failures: { TIMEOUT: 0, PEER_LOST: 0, QUEUE_FULL: 0, UNREACHABLE: 0, CLOSED: 0 },
+    dropped: {} as Record<string, number>,
+  };
 
   /** A message from this endpoint was dropped. */
   drop(reason: RequestDropReason<Reason>, endpoint: string): void {

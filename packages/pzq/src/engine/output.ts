@@ -91,7 +91,8 @@ function newCounters(): PzqCounters {
 }
 
 /** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<PzqEffect, PzqCounters> {
+export class Output extends StepOutput<PzqEffect> {
+  override readonly counters = newCounters();
   /** For operators: the messages of the queue, and its dead letters. */
   readonly figures: Readonly<Record<PzqOutletName, ServiceMeter>> = {
     queue: new ServiceMeter(),
@@ -108,10 +109,6 @@ export class Output extends StepOutput<PzqEffect, PzqCounters> {
   readonly commitMs = new Histogram();
   /** Wall clock minus the engine's time, in milliseconds. */
   #wallAheadMs = 0;
-
-  constructor() {
-    super(newCounters());
-  }
 
   /** The wall clock was read in this step. */
   sawWall(micros: number): void {

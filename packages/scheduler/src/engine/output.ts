@@ -33,10 +33,8 @@ interface Counters extends Record<Counted, number> {
 }
 
 /** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<SchedulerEffect, Counters> {
-  constructor() {
-    super({ ...ZERO, refused: {}, lost: {}, dropped: {}, notesWithheld: 0 });
-  }
+export class Output extends StepOutput<SchedulerEffect> {
+  override readonly counters: Counters = { ...ZERO, refused: {}, lost: {}, dropped: {}, notesWithheld: 0 };
 
   /** A copy of the totals. */
   get totals(): Pick<EmqpSchedulerStats, Counted | 'refused' | 'lost' | 'dropped'> {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { StepOutput } from './output.js';
 
-function output(): StepOutput<string, { notesWithheld: number }> {
-  const out = new StepOutput<string, { notesWithheld: number }>({ notesWithheld: 0 });
+function output(): StepOutput<string> {
+  const out = new StepOutput<string>();
   out.begin(0);
   return out;
 }

@@ -1,20 +1,18 @@
 /** The output of a step, the same for all protocols: effects, running totals, and notes limited to one a minute. */
 import { oncePerMinute } from '@proj/heartbeat';
 
-/** Collects the effects of the current step. An engine's own `Output` extends it and adds only the protocol's sentences, such as `refuse(peer)`. */
-export class StepOutput<Effect, Counters extends { notesWithheld: number } = { notesWithheld: number }> {
+/**
+ * Collects the effects of the current step. An engine's own `Output` extends it and adds only the protocol's counters and sentences, such as
+ * `refuse(peer)`.
+ */
+export class StepOutput<Effect> {
   /** Running totals since construction. */
-  readonly counters: Counters;
+  readonly counters: { notesWithheld: number } = { notesWithheld: 0 };
   /** Time of the current step, in monotonic milliseconds. */
   now = 0;
   /** The effects of the step, in order. */
   effects: Effect[] = [];
   readonly #notes = oncePerMinute();
-
-  /** An engine without its own counters omits them. */
-  constructor(...[counters]: { notesWithheld: number } extends Counters ? [Counters?] : [Counters]) {
-    this.counters = counters ?? ({ notesWithheld: 0 } as Counters);
-  }
 
   /** Begins a step and returns its effects. The caller of the previous step owns the earlier ones. */
   begin(now: number): Effect[] {

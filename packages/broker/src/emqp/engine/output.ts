@@ -3,21 +3,22 @@ import { emqpTime } from '@proj/frames/emqp';
 import type { Entropy } from '@proj/transport';
 import { RefusedPeers, StepOutput } from '@proj/transport/engine';
 import { newCounters } from './counters.js';
-import type { EmqpBrokerCounters, EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
+import type { EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
 import type { EmqpBrokerEffect, EmqpBrokerNote, EmqpFromBroker, EmqpParty } from './events.js';
 
 /** Rule 7: the two words for farewell. */
 const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const;
 
 /** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
+export class Output extends StepOutput<EmqpBrokerEffect> {
+  override readonly counters = newCounters();
   readonly #entropy: Entropy;
   /** For operators: peers with dropped messages. */
   readonly refused = new RefusedPeers();
   readonly #byes: (typeof BYES)[keyof typeof BYES];
 
   constructor(options: { readonly byes: keyof typeof BYES }, entropy: Entropy) {
-    super(newCounters());
+    super();
     this.#byes = BYES[options.byes];
     this.#entropy = entropy;
   }

@@ -90,13 +90,14 @@ function newCounters() {
 }
 
 /** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
+export class Output extends StepOutput<MdpBrokerEffect> {
+  override readonly counters = newCounters();
   readonly #disconnects: OncePer;
   /** For operators: peers with dropped messages. */
   readonly refused = new RefusedPeers();
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
-    super(newCounters());
+    super();
     this.#disconnects = new OncePer(options.heartbeatIntervalMs, DISCONNECT_MEMORY);
   }
 

@@ -16,7 +16,7 @@ import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
 import type { KnownClient, KnownClients } from './peers/clients.js';
 import { newCounters } from './counters.js';
-import type { NfpAnswerLoss, NfpBrokerCounters, NfpMessageDrop, NfpRefusal } from './counters.js';
+import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
 import type { Figures } from './figures.js';
 import type { Job, Worker } from './records.js';
@@ -61,7 +61,8 @@ export interface Happening {
 }
 
 /** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
+export class Output extends StepOutput<NfpBrokerEffect> {
+  override readonly counters = newCounters();
   readonly #dialect: NfpDialect;
   readonly #publishes: boolean;
   readonly #clients: KnownClients;
@@ -72,7 +73,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     options: { readonly dialect: NfpDialect; readonly publish?: unknown },
     { clients, figures }: { readonly clients: KnownClients; readonly figures: Figures },
   ) {
-    super(newCounters());
+    super();
     this.#dialect = options.dialect;
     this.#publishes = options.publish !== undefined;
     this.#clients = clients;

@@ -61,7 +61,8 @@ function newCounters() {
 }
 
 /** Collects the effects of every part of an engine; `Effect` are those of queue or pool alone. */
-export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
+export class Output<Effect> extends StepOutput<Effect | PppBackendEffect> {
+  override readonly counters = newCounters();
   /** For operators: the figures of all work. */
   readonly figures = new ServiceMeter();
   /** For operators: peers with dropped messages, at each socket. */
@@ -69,10 +70,6 @@ export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCou
     frontend: new RefusedPeers(),
     backend: new RefusedPeers(),
   };
-
-  constructor() {
-    super(newCounters());
-  }
 
   sendToWorker(peer: Peer, command: PppRequest | PppHeartbeat): void {
     this.effects.push({ kind: 'send', socket: 'backend', peer, command });

@@ -13,38 +13,30 @@ export const UNEXPECTED: Word = { status: 417, value: undefined, body: [] };
 /** The word for a worker that has forgotten the job. */
 export const GONE: Word = { status: 404, value: undefined, body: [] };
 
-const newCounters = () => ({
-  posts: 0,
-  polls: 0,
-  reposts: 0,
-  results: 0,
-  events: 0,
-  streams: 0,
-  aborts: 0,
-  lateAnswers: 0,
-  notesWithheld: 0,
-  failures: {
-    TIMEOUT: 0,
-    QUEUE_FULL: 0,
-    PEER_LOST: 0,
-    UNREACHABLE: 0,
-    REJECTED: 0,
-    BUSY: 0,
-    CLOSED: 0,
-    UNEXPECTED_ANSWER: 0,
-  },
-  dropped: {} as Tally<NfpClientDropReason>,
-});
-
 /** Collects the effects of every part of the session. */
-export class Output<Ticket> extends ClientOutput<
-  NfpClientEffect<Ticket>,
-  NfpClientNote,
-  ReturnType<typeof newCounters>
-> {
-  constructor() {
-    super(newCounters());
-  }
+export class Output<Ticket> extends ClientOutput<NfpClientEffect<Ticket>, NfpClientNote> {
+  override readonly counters = {
+    posts: 0,
+    polls: 0,
+    reposts: 0,
+    results: 0,
+    events: 0,
+    streams: 0,
+    aborts: 0,
+    lateAnswers: 0,
+    notesWithheld: 0,
+    failures: {
+      TIMEOUT: 0,
+      QUEUE_FULL: 0,
+      PEER_LOST: 0,
+      UNREACHABLE: 0,
+      REJECTED: 0,
+      BUSY: 0,
+      CLOSED: 0,
+      UNEXPECTED_ANSWER: 0,
+    },
+    dropped: {} as Tally<NfpClientDropReason>,
+  };
 
   /** A message from this broker was dropped. */
   drop(reason: NfpClientDropReason, endpoint: string): void {

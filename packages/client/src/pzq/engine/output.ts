@@ -12,26 +12,18 @@ import type {
   PzqProducerNote,
 } from './producer-events.js';
 
-const producerCounters = () => ({
-  sends: 0,
-  stored: 0,
-  aborts: 0,
-  connections: 0,
-  lateAcks: 0,
-  notesWithheld: 0,
-  failures: { REJECTED: 0, TIMEOUT: 0, QUEUE_FULL: 0, UNREACHABLE: 0, CLOSED: 0 },
-  dropped: {} as Tally<PzqProducerDropReason>,
-});
-
 /** Collects the effects of every part of a producer's session. */
-export class ProducerOutput<Ticket> extends ClientOutput<
-  PzqProducerEffect<Ticket>,
-  PzqProducerNote,
-  ReturnType<typeof producerCounters>
-> {
-  constructor() {
-    super(producerCounters());
-  }
+export class ProducerOutput<Ticket> extends ClientOutput<PzqProducerEffect<Ticket>, PzqProducerNote> {
+  override readonly counters = {
+    sends: 0,
+    stored: 0,
+    aborts: 0,
+    connections: 0,
+    lateAcks: 0,
+    notesWithheld: 0,
+    failures: { REJECTED: 0, TIMEOUT: 0, QUEUE_FULL: 0, UNREACHABLE: 0, CLOSED: 0 },
+    dropped: {} as Tally<PzqProducerDropReason>,
+  };
 
   fail(
     { ticket }: PzqOrder<Ticket>,
@@ -48,29 +40,21 @@ export class ProducerOutput<Ticket> extends ClientOutput<
   }
 }
 
-const consumerCounters = () => ({
-  received: 0,
-  handedOut: 0,
-  acked: 0,
-  nacked: 0,
-  left: 0,
-  extended: 0,
-  repeated: 0,
-  leasesLost: 0,
-  acksUndeliverable: 0,
-  notesWithheld: 0,
-  dropped: {} as Tally<PzqConsumerDropReason>,
-});
-
 /** Collects the effects of every part of a consumer's session. */
-export class ConsumerOutput extends ClientOutput<
-  PzqConsumerEffect,
-  PzqConsumerNote,
-  ReturnType<typeof consumerCounters>
-> {
-  constructor() {
-    super(consumerCounters());
-  }
+export class ConsumerOutput extends ClientOutput<PzqConsumerEffect, PzqConsumerNote> {
+  override readonly counters = {
+    received: 0,
+    handedOut: 0,
+    acked: 0,
+    nacked: 0,
+    left: 0,
+    extended: 0,
+    repeated: 0,
+    leasesLost: 0,
+    acksUndeliverable: 0,
+    notesWithheld: 0,
+    dropped: {} as Tally<PzqConsumerDropReason>,
+  };
 
   answer(peer: Peer, { key }: PzqDelivery, positive: boolean): void {
     this.effects.push({ kind: 'send', peer, command: { kind: 'consumer-ack', key, positive } });
