@@ -6,7 +6,7 @@ import type { Clock } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { ServerSnapshot } from '@proj/transport/engine';
-import type { HandshakeRefusal, PortOptions, RecordBatch, Startable, Transport } from '@proj/transport';
+import type { EventListener, HandshakeRefusal, PortOptions, RecordBatch, Startable, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import type {
   EmqpSchedulerStats,
@@ -100,7 +100,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
 
   on<Name extends keyof EmqpSchedulerEvents>(
     name: Name,
-    listener: (event: EmqpSchedulerEvents[Name]) => void,
+    listener: EventListener<EmqpSchedulerEvents, Name>,
   ): () => void {
     return this.#events.on(name, listener);
   }

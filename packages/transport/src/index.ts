@@ -18,7 +18,7 @@ export type { HostEvents, HostProgram, PublisherPlan, RefusalCounts, SocketPlan 
 export { isProjError, ProjError } from './errors.js';
 export type { ProjErrorCode, ProjErrorOptions } from './errors.js';
 export type { Legality, Ruling } from './engine/legality.js';
-export type { Guarded, Life, Startable } from './life.js';
+export type { EventListener, Guarded, Life, Startable } from './life.js';
 export { MemoryBudget } from './memory-budget.js';
 export type { MemoryLevel, MemoryOwner, MemoryStats } from './memory-budget.js';
 export { parseOptions } from './options.js';

@@ -1,10 +1,13 @@
 /** The public life cycle of all facades, documented once. `EngineHost` and `SessionHost` do the work; facades pass the calls on. */
 import type { AccessRules } from './access.js';
 
+/** What is called with each event of this name. */
+export type EventListener<Events, Name extends keyof Events> = (payload: Events[Name]) => void;
+
 /** The methods of every facade. `Events` maps event names to what listeners get. */
 export interface Life<Events extends object> {
   /** Adds a listener. Returns a function that removes it. */
-  on<Name extends keyof Events>(event: Name, listener: (payload: Events[Name]) => void): () => void;
+  on<Name extends keyof Events>(event: Name, listener: EventListener<Events, Name>): () => void;
   /** Stops at once: open work is dropped, open calls reject with `CLOSED`. Resolves when all sockets are closed. Idempotent. */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */

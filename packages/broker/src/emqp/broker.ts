@@ -11,6 +11,7 @@ import type {
   AccessRules,
   EngineHost,
   Entropy,
+  EventListener,
   Guarded,
   HostEvents,
   PortOptions,
@@ -167,10 +168,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     return this.close();
   }
 
-  on<Name extends keyof EmqpBrokerEvents>(
-    event: Name,
-    listener: (payload: EmqpBrokerEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof EmqpBrokerEvents>(event: Name, listener: EventListener<EmqpBrokerEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

@@ -2,7 +2,15 @@
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
-import type { AccessRules, EngineHost, Guarded, HostEvents, RefusalCounts, Startable } from '@proj/transport';
+import type {
+  AccessRules,
+  EngineHost,
+  EventListener,
+  Guarded,
+  HostEvents,
+  RefusalCounts,
+  Startable,
+} from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../shared/connections.js';
 import { EmqpPubSubEngine } from './engine/pubsub-engine.js';
@@ -97,10 +105,7 @@ export class EmqpPubSub implements Startable<EmqpPubSubEvents, EmqpPubSubEndpoin
     return this.close();
   }
 
-  on<Name extends keyof EmqpPubSubEvents>(
-    event: Name,
-    listener: (payload: EmqpPubSubEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof EmqpPubSubEvents>(event: Name, listener: EventListener<EmqpPubSubEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

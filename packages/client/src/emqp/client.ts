@@ -2,7 +2,7 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtSubscriber, encodeEmqpHeaders } from '@proj/frames/emqp';
 import { Departures, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { Frame, Life } from '@proj/transport';
+import type { EventListener, Frame, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { encodeTraceItems, serverAttributes, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
@@ -233,10 +233,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
     return this.close();
   }
 
-  on<Name extends keyof EmqpClientEvents>(
-    event: Name,
-    listener: (payload: EmqpClientEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof EmqpClientEvents>(event: Name, listener: EventListener<EmqpClientEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

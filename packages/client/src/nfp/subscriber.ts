@@ -1,7 +1,7 @@
 /** NFP "NFP/Broker-PUB", the subscriber, a facade: rule 22 of the broker in docs/protocols/nfp.md. */
 import { decodeNfpPublishedEvent, nfpNameOf } from '@proj/frames/nfp';
 import { Departures, Emitter, parseOptions, ProjError } from '@proj/transport';
-import type { HandshakeRefusal, Life } from '@proj/transport';
+import type { EventListener, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { ClientSubscriptions } from '../subscription.js';
@@ -103,7 +103,7 @@ export class NfpSubscriber implements Life<NfpSubscriberEvents> {
 
   on<Name extends keyof NfpSubscriberEvents>(
     event: Name,
-    listener: (payload: NfpSubscriberEvents[Name]) => void,
+    listener: EventListener<NfpSubscriberEvents, Name>,
   ): () => void {
     return this.#events.on(event, listener);
   }

@@ -3,7 +3,7 @@ import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
 import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, toBuffers } from '@proj/transport';
-import type { BodyInput, Life } from '@proj/transport';
+import type { BodyInput, EventListener, Life } from '@proj/transport';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
@@ -86,10 +86,7 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
     return this.#tracing.isOn ? this.#tracing.trace(this.#traced(first), ask) : ask();
   }
 
-  on<Name extends keyof LazyPirateEvents>(
-    event: Name,
-    listener: (payload: LazyPirateEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof LazyPirateEvents>(event: Name, listener: EventListener<LazyPirateEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

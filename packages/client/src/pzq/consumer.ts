@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
-import type { Life } from '@proj/transport';
+import type { EventListener, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { carrierInBody, serverAttributes, Tracing } from '@proj/transport/tracing';
 import type { TracedCall } from '@proj/transport/tracing';
@@ -168,10 +168,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
     return this.close();
   }
 
-  on<Name extends keyof PzqConsumerEvents>(
-    event: Name,
-    listener: (payload: PzqConsumerEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof PzqConsumerEvents>(event: Name, listener: EventListener<PzqConsumerEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

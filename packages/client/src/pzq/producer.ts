@@ -2,7 +2,7 @@
 import { fromLatin1, latin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
-import type { BodyInput, Life, PortOptions, Transport } from '@proj/transport';
+import type { BodyInput, EventListener, Life, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
 import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
@@ -135,10 +135,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     return this.close();
   }
 
-  on<Name extends keyof PzqProducerEvents>(
-    event: Name,
-    listener: (payload: PzqProducerEvents[Name]) => void,
-  ): () => void {
+  on<Name extends keyof PzqProducerEvents>(event: Name, listener: EventListener<PzqProducerEvents, Name>): () => void {
     return this.#events.on(event, listener);
   }
 

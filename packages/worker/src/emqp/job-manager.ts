@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
 import { parseOptions, SessionHost } from '@proj/transport';
-import type { HandshakeRefusal, Startable, Transport } from '@proj/transport';
+import type { EventListener, HandshakeRefusal, Startable, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { WorkerLife } from '../worker-life.js';
 import type {
@@ -96,7 +96,7 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
 
   on<Name extends keyof EmqpJobManagerEvents>(
     name: Name,
-    listener: (event: EmqpJobManagerEvents[Name]) => void,
+    listener: EventListener<EmqpJobManagerEvents, Name>,
   ): () => void {
     return this.#life.on(name, listener);
   }

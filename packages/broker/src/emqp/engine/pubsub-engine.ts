@@ -3,6 +3,7 @@ import { latin1 } from '@proj/frames';
 import type { EmqpMalformedReason, EmqpPublish, EmqpPublished, EmqpToPubSub } from '@proj/frames/emqp';
 import { type OncePer, oncePerMinute } from '@proj/heartbeat';
 import type { Access, Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
+import type { DropNote, Rejected } from '../../shared/events.js';
 import { Rights } from '../../shared/rights.js';
 
 /** The device's events. */
@@ -10,8 +11,7 @@ export type EmqpPubSubEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: EmqpToPubSub }
   /** A PUBLISH from elsewhere in this process: rule 32. */
   | { readonly kind: 'handed-over'; readonly command: Pick<EmqpPublish, 'topic' | 'body'> }
-  /** The socket dropped a message over its limits. */
-  | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  | Rejected<{ readonly peer: Peer }>
   /** The access rules have changed: rule 34. */
   | { readonly kind: 'access'; readonly access: Access }
   /** A prefix has got its first subscriber, or lost its last. */
@@ -22,12 +22,7 @@ export type EmqpPubSubEvent =
 export type EmqpPubSubDrop = EmqpMalformedReason | RejectReason | 'not-allowed';
 
 /** A note for the log. At most one per reason and peer per minute; the counters include every occurrence. */
-export interface EmqpPubSubNote {
-  readonly kind: 'note';
-  readonly code: 'message-dropped';
-  readonly reason: EmqpPubSubDrop;
-  readonly peer: Peer;
-}
+export type EmqpPubSubNote = DropNote<'message-dropped', EmqpPubSubDrop, { readonly peer: Peer }>;
 
 /** What to do or report after a step. */
 export type EmqpPubSubEffect =
