@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Errands } from './errands.js';
 
-const SLICE = 128;
+const SLICE = 64;
 
 /** Work of this many pieces, which records its name at each. */
 function* work(name: string, pieces: number, done: string[]): Generator<void, void, void> {

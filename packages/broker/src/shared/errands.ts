@@ -1,11 +1,11 @@
 /** Work that grows with what others hold, done in slices so that no step takes long. Knows no protocol. */
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
-/** Pieces of work in one step. */
-const SLICE = 128;
+/** Pieces of work in one step: many of them tell a client and subscribers something. */
+export const SLICE = 64;
 
 /** Milliseconds before the next step continues; other peers are served in between. */
-const PAUSE_MS = 1;
+export const PAUSE_MS = 1;
 
 interface Errand {
   readonly about: object;

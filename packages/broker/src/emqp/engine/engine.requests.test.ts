@@ -88,6 +88,18 @@ describe('the result', () => {
     expect(broker.reply('w1', 'm1')).toEqual(['note message-dropped reply-unknown w1']);
   });
 
+  it('rule 10: is given up a slice at a time, if many take too long', () => {
+    broker = new BrokerUnderTest({ resultRouteTtlMs: 5000 });
+    broker.inform('w1');
+    broker.ready('w1', 150);
+    for (let index = 0; index < 150; index++) broker.request('c1', `m${index}`, 'default', 'reply-requested');
+    const expired = [5000, 1, 1].map((ms) => {
+      broker.live(ms, 'w1');
+      return broker.dropped['result-expired'];
+    });
+    expect(expired).toEqual([64, 128, 150]);
+  });
+
   it('rule 10: is dropped and counted when it takes too long', () => {
     withWorker({ resultRouteTtlMs: 5000 });
     broker.request('c1', 'm1', 'default', 'reply-requested');

@@ -201,6 +201,16 @@ describe('rule 14: the job of a lost worker', () => {
 });
 
 describe('rule 17: how long requests wait', () => {
+  it('rule 17: requests are dropped a slice at a time, if many have waited too long', () => {
+    broker = new BrokerUnderTest({ requestTtlMs: 1000 });
+    for (let index = 0; index < 150; index++) broker.request(`c${index % 30}`, 'x');
+    const expired = [1000, 1, 1].map((ms) => {
+      broker.advance(ms);
+      return broker.dropped['expired-unserved'];
+    });
+    expect(expired).toEqual([64, 128, 150]);
+  });
+
   it('rule 17: a request for a service without workers is dropped after requestTtlMs', () => {
     broker.request('c1', 'hello');
     expect(broker.advance(29_999)).toEqual([]);

@@ -166,12 +166,10 @@ function assertDeadlines(
   deadline: number,
   drainUntil: number,
 ): void {
-  let earliest = Math.min(drainUntil, leaving.deadline);
+  let earliest = Math.min(drainUntil, leaving.deadline, expiry.deadline);
   for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker));
-  for (const { value, at } of expiry.values()) {
+  for (const { value } of expiry.values())
     check(value instanceof Request ? waiting.has(value) : known.has(value), 'only waiting requests expire');
-    earliest = Math.min(earliest, at);
-  }
   check(deadline >= earliest, 'nothing is due before the earliest deadline');
   check(deadline <= Math.max(earliest, workers.lateUntil), 'the earliest deadline is not missed');
 }

@@ -6,6 +6,7 @@
  * ones have their own. The number of the situation distinguishes them.
  */
 import { type Deadline, DeadlineList } from '@proj/heartbeat';
+import { dueOf } from '../../shared/due.js';
 import { type Request, type Service, WaitDeadline } from './records.js';
 
 /** The deadlines of one situation. */
@@ -70,7 +71,7 @@ export class RequestExpiry {
   takeExpired(now: number): Request[] {
     const expired: Request[] = [];
     for (const limit of this.#limits) {
-      for (let request = limit.requests.takeDue(now); request !== undefined; request = limit.requests.takeDue(now)) {
+      for (const request of dueOf(limit.requests, now)) {
         if (request.expiry?.situation === request.service.situation) expired.push(request);
       }
       for (let service = limit.services.takeDue(now); service !== undefined; service = limit.services.takeDue(now)) {

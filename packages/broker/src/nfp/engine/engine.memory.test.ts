@@ -29,7 +29,10 @@ describe('rule 11: memory', () => {
     expect(engine.heldBytes - before).toBeLessThan(100 * 2500 + 16_384);
     const sent: Uint8Array[] = [];
     const ready = { kind: 'worker-ready', form: 'ascii', service: 'sample' } as const;
-    for (const effect of engine.step({ kind: 'message', peer: peerNamed('w1'), command: ready }, 0))
+    const effects = [...engine.step({ kind: 'message', peer: peerNamed('w1'), command: ready }, 0)];
+    // The jobs go a slice at a time.
+    for (let now = 1; now < 10; now++) effects.push(...engine.step({ kind: 'timer', lateMs: 0 }, now));
+    for (const effect of effects)
       if (effect.kind === 'send' && 'body' in effect.command && effect.command.kind === 'worker-call')
         sent.push(...effect.command.body);
     engine.assertInvariants();

@@ -259,6 +259,16 @@ describe('waiting', () => {
     ]);
   });
 
+  it('rule 12: jobs are given up a slice at a time, if many have waited too long', () => {
+    const broker = new BrokerUnderTest({ queueForService: true, requestTtlMs: 1000, settleMs: 0 });
+    for (let index = 0; index < 150; index++) broker.post(`c${index % 30}`, `j${index}`, 'any', 'nobody');
+    const expired = [1000, 1, 1].map((ms) => {
+      broker.advance(ms);
+      return broker.dropped['expired'];
+    });
+    expect(expired).toEqual([64, 128, 150]);
+  });
+
   it('rule 12: a POST repeated from another address belongs to that address', () => {
     const broker = start({ queueForService: true });
     expect(broker.post('c1', 'u1')).toEqual([]);

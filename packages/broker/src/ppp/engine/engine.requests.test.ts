@@ -170,6 +170,16 @@ describe('rule 14: waiting requests', () => {
     ]);
   });
 
+  it('rule 14: is dropped a slice at a time, if many have waited too long', () => {
+    queue = new QueueUnderTest({ requestTtlMs: 1000 });
+    for (let index = 0; index < 150; index++) queue.request(`c${index % 30}`, 'x');
+    const expired = [1000, 1, 1].map((ms) => {
+      queue.advance(ms);
+      return queue.dropped['expired'];
+    });
+    expect(expired).toEqual([64, 128, 150]);
+  });
+
   it('rule 14: is dropped after requestTtlMs', () => {
     queue.request('c1', 'hello');
     expect(queue.advance(29_999)).toEqual([]);

@@ -28,6 +28,7 @@ import type { PppAddressedReply, PppClientRequest, PppToFrontend } from '@proj/f
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { type EngineSnapshot, shown } from '@proj/transport/engine';
+import { dueOf } from '../../shared/due.js';
 import { ClientTable } from '../../shared/clients.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { surplusOf } from '../../shared/displacement.js';
@@ -165,10 +166,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
 
   /** Rule 14. */
   #expire(): void {
-    let request = this.#expiries.takeDue(this.#out.now);
-    for (; request !== undefined; request = this.#expiries.takeDue(this.#out.now)) {
-      this.#backend.dispatcher.giveUp(request, 'expired');
-    }
+    for (const request of dueOf(this.#expiries, this.#out.now)) this.#backend.dispatcher.giveUp(request, 'expired');
   }
 
   /** The client is owed one reply less. */

@@ -2,6 +2,7 @@
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
 import { setSince } from '@proj/transport/engine';
 import { chooseDisplaced } from '../../../shared/displacement.js';
+import { dueOf } from '../../../shared/due.js';
 import { sharerOf } from '../../../shared/names.js';
 import type { EmqpBrokerSettings } from '../../options.js';
 import type { EmqpParty } from '../events.js';
@@ -185,8 +186,7 @@ export class Dispatcher {
   expire(): void {
     const { routes, patience } = this.#state;
     const { now } = this.#out;
-    for (let job = routes.takeDue(now); job !== undefined; job = routes.takeDue(now))
-      this.#noLongerAwaited(job, 'result-expired');
+    for (const job of dueOf(routes, now)) this.#noLongerAwaited(job, 'result-expired');
     for (let queue = patience.takeDue(now); queue !== undefined; queue = patience.takeDue(now)) this.#moveOn(queue);
   }
 

@@ -8,6 +8,7 @@ import type { NfpAnswer, NfpBody, NfpClientCall, NfpStatus } from '@proj/frames/
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { frameCost } from '../../../shared/cost.js';
+import { dueOf } from '../../../shared/due.js';
 import { Share, Shares } from '../../../shared/shares.js';
 import type { JobTable } from './job-table.js';
 import { WORKER_MMI } from '../management/reserved-names.js';
@@ -170,7 +171,7 @@ export class Gathers {
   expire(): void {
     const { now } = this.#out;
     const error = `the worker has said nothing for ${this.#patience.delayMs} ms`;
-    for (let late = this.#patience.takeDue(now); late !== undefined; late = this.#patience.takeDue(now))
+    for (const late of dueOf(this.#patience, now))
       for (const worker of [...late.awaited.values()]) this.#fail(late, worker, REQUEST_TIMEOUT, error);
   }
 

@@ -4,6 +4,7 @@ import type { NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { setSince } from '@proj/transport/engine';
+import { dueOf } from '../../../shared/due.js';
 import { RemovableQueue, QueueSlot } from '../../../shared/removable-queue.js';
 import { Shares } from '../../../shared/shares.js';
 import type { Figures } from '../figures.js';
@@ -269,9 +270,9 @@ export class JobTable {
     if (--job.owner.jobCount === 0) this.#owners.delete(job.owner.peer.key);
   }
 
-  /** The next job that has waited too long; the caller gives up the parts that wait. Call until `undefined`. */
-  takeExpired(now: number): Job | undefined {
-    return this.#patience.takeDue(now);
+  /** Jobs that have waited too long; the caller gives up the parts that wait. */
+  takeExpired(now: number): Iterable<Job> {
+    return dueOf(this.#patience, now);
   }
 
   /** Nothing expires before `now + ms`. */

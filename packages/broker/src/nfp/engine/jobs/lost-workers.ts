@@ -62,8 +62,7 @@ export class LostWorkers {
   expire(): void {
     const { holders } = this.#state;
     const { now } = this.#out;
-    for (let holder = holders.takeOverdue(now); holder !== undefined; holder = holders.takeOverdue(now))
-      this.#giveUp(holder);
+    for (const holder of holders.takeOverdue(now)) this.#giveUp(holder);
   }
 
   /** A worker's message about a job: performs the verdict of the part table. False if the client must not get it. */

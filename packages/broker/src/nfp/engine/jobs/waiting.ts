@@ -132,7 +132,7 @@ export class Waiting {
   expire(): void {
     const { jobs } = this.#state;
     const { requestTtlMs } = this.#settings;
-    for (let job = jobs.takeExpired(this.#out.now); job !== undefined; job = jobs.takeExpired(this.#out.now)) {
+    for (const job of jobs.takeExpired(this.#out.now)) {
       const held = [...job.parts].filter(({ state }) => state === 'held');
       const errors = held.map(({ holder }) => `${holder.name} did not come within ${requestTtlMs} ms`);
       if (job.waitingAt !== undefined) this.#sender.giveUp('expired', job, [`expired after ${requestTtlMs} ms`]);

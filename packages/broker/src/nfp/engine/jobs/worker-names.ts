@@ -3,6 +3,7 @@ import { latin1 } from '@proj/frames';
 import { isNfpName, nfpRoutingId } from '@proj/frames/nfp';
 import { DeadlineList } from '@proj/heartbeat';
 import { setSince } from '@proj/transport/engine';
+import { dueOf } from '../../../shared/due.js';
 import { EVERY_SERVICE } from '../management/reserved-names.js';
 import { Holder, type Worker } from '../records.js';
 
@@ -108,9 +109,9 @@ export class Holders {
     return holders;
   }
 
-  /** The next name that its jobs have awaited for long enough. Call until `undefined`. */
-  takeOverdue(now: number): Holder | undefined {
-    return this.#patience.takeDue(now);
+  /** Names that their jobs have awaited for long enough. */
+  takeOverdue(now: number): Iterable<Holder> {
+    return dueOf(this.#patience, now);
   }
 
   /** The name that has been absent longest, if there are too many; the caller gives up its jobs and calls {@link drop}. */

@@ -1,0 +1,16 @@
+/** What has waited too long, a slice per step, so that no step takes long however much falls due at once. Knows no protocol. */
+import type { DeadlineList } from '@proj/heartbeat';
+import { PAUSE_MS, SLICE } from './errands.js';
+
+/** Takes what is due. If that is more than a slice, the rest falls due a moment later. */
+export function* dueOf<Value>(
+  list: Pick<DeadlineList<Value>, 'takeDue' | 'postpone'>,
+  now: number,
+): Generator<Value, void, void> {
+  for (let left = SLICE; left > 0; left--) {
+    const value = list.takeDue(now);
+    if (value === undefined) return;
+    yield value;
+  }
+  list.postpone(PAUSE_MS, now);
+}
