@@ -25,17 +25,21 @@ export const nfpTarget = fc.oneof(
   fc.string({ maxLength: 12, unit: 'grapheme' }),
 );
 
-const status = {
-  status: fc.oneof(fc.constantFrom(200, 201, 202, 300, 400, 404), fc.integer({ min: 0, max: 999 })),
-};
+const status = fc.oneof(fc.constantFrom(200, 201, 202, 300, 400, 404), fc.integer({ min: 0, max: 999 }));
 const statusText = fc.oneof(
   { weight: 3, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: fc.constantFrom('', 'OK', '\u00ff\u0000') },
 );
+const nameOrEmpty = fc.oneof(fc.constant(''), nfpName);
 
-/** Omits the text of a command without one, as decoders do. */
-function withText<Command extends { statusText: string | undefined }>(command: fc.Arbitrary<Command>) {
-  return command.map(({ statusText: text, ...rest }) => (text === undefined ? rest : { ...rest, statusText: text }));
+/** An answer with these fields. Like decoders, it omits the text of a status without one. */
+function answered<Fields extends object>(fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> }) {
+  const ends = fc.record({ form, status, statusText, body: body() });
+  return fc.tuple(fc.record(fields), ends).map(([own, { statusText: text, ...rest }]) => ({
+    ...own,
+    ...rest,
+    ...(text === undefined ? {} : { statusText: text }),
+  }));
 }
 
 /** What a client sends. */
@@ -60,30 +64,8 @@ export const nfpFromWorker = fc.oneof(
   fc.record({ kind: kind('worker-open'), form, body: body() }),
   fc.record({ kind: fc.constantFrom('worker-ready' as const, 'worker-keepalive' as const), form, service: nfpName }),
   fc.record({ kind: kind('worker-disconnect'), form, service: nfpName, body: perhapsBody }),
-  withText(
-    fc.record({
-      kind: kind('worker-answer'),
-      form,
-      command: answer,
-      client: routingId,
-      uuid: nfpName,
-      ...status,
-      statusText,
-      body: body(),
-    }),
-  ),
-  withText(
-    fc.record({
-      kind: kind('worker-table-answer'),
-      form,
-      command: answer,
-      service: nfpName,
-      uuid: nfpName,
-      ...status,
-      statusText,
-      body: body(),
-    }),
-  ),
+  answered({ kind: kind('worker-answer'), command: answer, client: routingId, uuid: nfpName }),
+  answered({ kind: kind('worker-table-answer'), command: answer, service: nfpName, uuid: nfpName }),
 );
 
 const nfpBrokerOpen = fc.record({ kind: kind('broker-open'), form, header, body: body() });
@@ -98,7 +80,7 @@ export const nfpToWorker = fc.oneof(
     kind: kind('broker-disconnect'),
     form,
     header,
-    service: fc.oneof(fc.constant(''), nfpName),
+    service: nameOrEmpty,
     body: perhapsBody,
   }),
   fc.record({
@@ -120,32 +102,20 @@ export const nfpToWorker = fc.oneof(
     uuid: nfpName,
     body: body(),
   }),
-  withText(
-    fc.record({
-      kind: kind('client-answer'),
-      form,
-      header,
-      command: fc.constantFrom('response' as const, 'event' as const, 'stream' as const),
-      service: fc.oneof(fc.constant(''), nfpName),
-      uuid: fc.oneof(fc.constant(''), nfpName),
-      ...status,
-      statusText,
-      body: body(),
-    }),
-  ),
-  withText(
-    fc.record({
-      kind: kind('client-answer'),
-      form,
-      header,
-      command: kind('mmi'),
-      service: fc.constantFrom(...ownServices),
-      uuid: nfpName,
-      ...status,
-      statusText,
-      body: body(),
-    }),
-  ),
+  answered({
+    kind: kind('client-answer'),
+    header,
+    command: fc.constantFrom('response' as const, 'event' as const, 'stream' as const),
+    service: nameOrEmpty,
+    uuid: nameOrEmpty,
+  }),
+  answered({
+    kind: kind('client-answer'),
+    header,
+    command: kind('mmi'),
+    service: fc.constantFrom(...ownServices),
+    uuid: nfpName,
+  }),
 );
 
 /** What a client receives. */
@@ -153,19 +123,13 @@ export const nfpToClient = fc.oneof(
   { weight: 1, arbitrary: nfpBrokerOpen },
   {
     weight: 4,
-    arbitrary: withText(
-      fc.record({
-        kind: kind('client-answer'),
-        form,
-        header,
-        command: answer,
-        service: fc.oneof(fc.constant(''), nfpName),
-        uuid: fc.oneof(fc.constant(''), nfpName),
-        ...status,
-        statusText,
-        body: body(),
-      }),
-    ),
+    arbitrary: answered({
+      kind: kind('client-answer'),
+      header,
+      command: answer,
+      service: nameOrEmpty,
+      uuid: nameOrEmpty,
+    }),
   },
 );
 
