@@ -1,8 +1,6 @@
 /** Presence and time for protocol engines. Pure except for `systemClock`; no dependencies. */
-export { Backoff } from './backoff.js';
-export type { BackoffOptions } from './backoff.js';
-export { ManualClock, systemClock } from './clock.js';
-export type { Clock, Timer } from './clock.js';
+export * from './backoff.js';
+export * from './clock.js';
 export { DeadlineHeap, HeapDeadline } from './deadline-heap.js';
 export { Deadline, DeadlineList } from './deadline-list.js';
 export { DeadlineTable } from './deadline-table.js';

@@ -5,8 +5,7 @@ import { ZmtpTransport } from './transport.js';
 export { ZMTP_LIMITS } from './limits.js';
 export type { Failure, FailureCode } from './engine/failure.js';
 export type { PlainOptions } from './engine/mechanisms/plain.js';
-export { ZmtpTransport } from './transport.js';
-export type { ConnectionFailure, ZmtpOptions } from './transport.js';
+export * from './transport.js';
 
 let shared: Transport | undefined;
 

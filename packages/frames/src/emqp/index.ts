@@ -3,16 +3,7 @@
  * request's headers, `job.ts` the job that a body names.
  */
 export type * from './commands.js';
-export {
-  decodeEmqpAtAdmin,
-  decodeEmqpAtAdminPort,
-  decodeEmqpAtBroker,
-  decodeEmqpAtClient,
-  decodeEmqpAtPubSub,
-  decodeEmqpAtScheduler,
-  decodeEmqpAtSubscriber,
-  decodeEmqpAtWorker,
-} from './decode.js';
+export * from './decode.js';
 export { emqpTime, encodeEmqp } from './encode.js';
 export { decodeEmqpHeaders, encodeEmqpHeaders } from './headers.js';
 export type { EmqpHeaders, EmqpReadHeaders } from './headers.js';

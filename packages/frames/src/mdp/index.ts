@@ -3,8 +3,6 @@
  * grammar and every fixed byte.
  */
 export type * from './commands.js';
-export { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from './decode.js';
-export type { MdpDecodeOptions } from './decode.js';
+export * from './decode.js';
 export { encodeMdp } from './encode.js';
-export { decodeMmiCount, decodeMmiReply, encodeMmiListing, encodeMmiReply, MMI } from './mmi.js';
-export type { MmiCode, MmiListings, MmiReply, MmiServiceEntry, MmiWorkerEntry } from './mmi.js';
+export * from './mmi.js';

@@ -3,16 +3,5 @@ export { bytesCodec, jsonCodec } from './codec.js';
 export type { ServiceCodec, ServiceCodecs } from './codec.js';
 export { decodeFault, encodeFault } from './fault.js';
 export type { ServiceFault, ServiceIssue, ServiceRefusal } from './fault.js';
-export { defineService } from './service.js';
-export type {
-  Service,
-  ServiceDefinition,
-  ServicePartial,
-  ServicePartialInput,
-  ServiceReply,
-  ServiceReplyInput,
-  ServiceRequest,
-  ServiceRequestInput,
-  ServiceResult,
-} from './service.js';
+export * from './service.js';
 export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from './standard-schema.js';

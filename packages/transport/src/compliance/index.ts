@@ -20,8 +20,7 @@ import { bindCases } from './suite.js';
 import type { Cases, ComplianceCase } from './suite.js';
 
 export type { CurveSubject } from './curve.js';
-export { recordsCompliance, writeRecordsUntilKilled } from './records.js';
-export type { RecordsCapabilities, RecordsPlace, RecordsSubject } from './records.js';
+export * from './records.js';
 export type { PortCapabilities, PortSubject } from './rig.js';
 export type { SocketSubject as PubSubSubject } from './socket-rig.js';
 export type { ComplianceCase } from './suite.js';

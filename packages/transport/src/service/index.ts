@@ -8,10 +8,8 @@ export type {
   NamedRequest,
   TypedRequest,
 } from './handler.js';
-export { HandlerRun } from './handler-run.js';
-export type { ReplyLimits, SendPartial } from './handler-run.js';
-export { ReplyBuffer } from './reply-buffer.js';
-export type { ReplyBufferOptions } from './reply-buffer.js';
+export * from './handler-run.js';
+export * from './reply-buffer.js';
 export { untilRoom } from './room.js';
 export { fromReplyBody, toRequestBody, typedReplies } from './typed-call.js';
 export { toFrameHandler } from './typed-handler.js';

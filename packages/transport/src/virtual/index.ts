@@ -18,8 +18,7 @@
 export { AutoClock } from './auto-clock.js';
 export type { ConnectionEvent, FaultEvent, MessageEvent, NetworkEvent } from './events.js';
 export type { LinkTiming } from './virtual-wire.js';
-export { VirtualNetwork } from './network.js';
-export type { ProcessName, VirtualNetworkOptions } from './network.js';
+export * from './network.js';
 export type { ProcessState } from './process.js';
 export { SeededRandom } from './random.js';
 export { advance, settle } from './run.js';
