@@ -2,6 +2,10 @@
 
 const ZERO = 0x30;
 
+/** Longer numbers are written in two parts that fit the 32 bits of fast arithmetic. */
+const PART_DIGITS = 8;
+const PART = 10 ** PART_DIGITS;
+
 /** The number in these bytes: 1 to 16 digits of a safe integer. `undefined` for anything else. */
 export function readDecimal(bytes: Uint8Array, from: number, to: number): number | undefined {
   if (to - from < 1 || to - from > 16) return undefined;
@@ -16,9 +20,16 @@ export function readDecimal(bytes: Uint8Array, from: number, to: number): number
 
 /** Writes `count` digits at `at`, with leading zeros. `value` is a non-negative safe integer with at most as many digits. */
 export function writeDigits(bytes: Uint8Array, at: number, count: number, value: number): void {
-  let rest = value;
-  for (let i = at + count - 1; i >= at; i--) {
-    const next = Math.floor(rest / 10);
+  const high = Math.floor(value / PART);
+  const split = Math.max(count - PART_DIGITS, 0);
+  writePart(bytes, at + split, at + count, value - high * PART);
+  writePart(bytes, at, at + split, high);
+}
+
+/** Writes the digits of an integer of 32 bits from `from` up to `to`. */
+function writePart(bytes: Uint8Array, from: number, to: number, value: number): void {
+  for (let i = to - 1, rest = value | 0; i >= from; i--) {
+    const next = (rest / 10) | 0;
     bytes[i] = ZERO + (rest - next * 10);
     rest = next;
   }

@@ -32,6 +32,9 @@ const FIXED = [
   [40, 0x2d],
 ] as const;
 
+/** The last epoch, and its halves as numbers: nearly every key is of the same queue, and arithmetic on a bigint takes longer than all the rest. */
+let known = { epoch: 0n, high: 0, low: 0 };
+
 /**
  * The 53 bytes of a key. Throws a `RangeError` for a time that is not a non-negative safe integer, an epoch of more than 60 bits, and a sequence
  * that is not a positive safe integer.
@@ -39,12 +42,12 @@ const FIXED = [
 export function encodePzqKey({ storedMicros, epoch, seq }: PzqKey): Uint8Array {
   if (!Number.isSafeInteger(storedMicros) || storedMicros < 0)
     throw new RangeError(`stored at ${storedMicros}: not a safe integer from 0 up`);
-  if (epoch < 0n || epoch >> EPOCH_BITS !== 0n) throw new RangeError(`epoch ${epoch.toString()}: not of 60 bits`);
   if (!Number.isSafeInteger(seq) || seq < 1) throw new RangeError(`sequence ${seq}: not a safe integer from 1 up`);
+  const { high, low } = epoch === known.epoch ? known : (known = halvesOf(epoch));
   const key = new Uint8Array(KEY_BYTES);
   writeDigits(key, 0, TIME_DIGITS, storedMicros);
   for (const [at, byte] of FIXED) key[at] = byte;
-  writeHex(key, EPOCH_PLACES, Number(epoch >> LOW_BITS), Number(epoch & LOW_MASK));
+  writeHex(key, EPOCH_PLACES, high, low);
   writeHex(key, SEQ_PLACES, Math.floor(seq / LOW), seq % LOW);
   return key;
 }
@@ -54,12 +57,19 @@ export function decodePzqKey(key: Uint8Array): PzqKey | undefined {
   if (key.length !== KEY_BYTES) return undefined;
   for (const [at, byte] of FIXED) if (key[at] !== byte) return undefined;
   const storedMicros = readDecimal(key, 0, TIME_DIGITS);
-  const epochHigh = readHex(key, EPOCH_PLACES, 0, 7);
-  const epochLow = readHex(key, EPOCH_PLACES, 7, 15);
+  const high = readHex(key, EPOCH_PLACES, 0, 7);
+  const low = readHex(key, EPOCH_PLACES, 7, 15);
   const seq = readHex(key, SEQ_PLACES, 0, 7) * LOW + readHex(key, SEQ_PLACES, 7, 15);
-  if (storedMicros === undefined || Number.isNaN(epochHigh + epochLow) || !Number.isSafeInteger(seq) || seq === 0)
+  if (storedMicros === undefined || Number.isNaN(high + low) || !Number.isSafeInteger(seq) || seq === 0)
     return undefined;
-  return { storedMicros, epoch: (BigInt(epochHigh) << LOW_BITS) | BigInt(epochLow), seq };
+  if (high !== known.high || low !== known.low) known = { epoch: (BigInt(high) << LOW_BITS) | BigInt(low), high, low };
+  return { storedMicros, epoch: known.epoch, seq };
+}
+
+/** Throws a `RangeError` for more than 60 bits. */
+function halvesOf(epoch: bigint): typeof known {
+  if (epoch < 0n || epoch >> EPOCH_BITS !== 0n) throw new RangeError(`epoch ${epoch.toString()}: not of 60 bits`);
+  return { epoch, high: Number(epoch >> LOW_BITS), low: Number(epoch & LOW_MASK) };
 }
 
 /** Writes 15 digits, the last 8 of them from `low`. */
