@@ -23,6 +23,12 @@ export interface Way {
   readonly window: ReadyWindow;
 }
 
+/** A message in memory, with its outlet. */
+export interface Found {
+  readonly way: Way;
+  readonly message: Message;
+}
+
 /** Decides what happens to messages. */
 export interface Owners {
   readonly queue: ConsumerSideOwner;
@@ -70,10 +76,11 @@ export class QueueState {
   }
 
   /** A message in memory, with its outlet. */
-  find(seq: number): { readonly way: Way; readonly message: Message } | undefined {
-    const way = this.dead?.side.find(seq) === undefined ? this.queue : this.dead;
-    const message = way.side.find(seq);
-    return message === undefined ? undefined : { way, message };
+  find(seq: number): Found | undefined {
+    const letter = this.dead?.side.find(seq);
+    if (this.dead !== undefined && letter !== undefined) return { way: this.dead, message: letter };
+    const message = this.queue.side.find(seq);
+    return message && { way: this.queue, message };
   }
 
   /** The state of a message: `message`, if it is in memory. */

@@ -5,7 +5,7 @@ import type { Committed } from '../../store/store.js';
 import type { PzqOutletName } from '../events.js';
 import { LEGALITY } from '../legality.js';
 import type { TakenChanges } from '../producers/pending-batch.js';
-import type { QueueState } from '../state.js';
+import type { Found, QueueState } from '../state.js';
 
 /** Acts on the answers of consumers. */
 export class Acknowledgements {
@@ -23,10 +23,11 @@ export class Acknowledgements {
       return;
     }
     const key = decodePzqKey(command.key);
-    if (key === undefined || !this.#isOurs(key)) out.drop('key-unknown', outlet, peer);
-    else if (command.kind === 'lease-extension') this.#extend(outlet, key, peer);
-    else if (command.positive) this.#settle(outlet, key, peer);
-    else this.#giveBack(outlet, key, peer);
+    const found = key && this.#state.find(key.seq);
+    if (key === undefined || !this.#isOurs(key, found)) out.drop('key-unknown', outlet, peer);
+    else if (command.kind === 'lease-extension') this.#extend(outlet, key, found, peer);
+    else if (command.positive) this.#settle(outlet, key, found, peer);
+    else this.#giveBack(outlet, key, found, peer);
   }
 
   /** A commit has removed messages; for those not in memory, only the store knew whether they existed. */
@@ -44,24 +45,29 @@ export class Acknowledgements {
   }
 
   /** A message in memory must have been stored at the key's time; for others the store checks. */
-  #isOurs({ epoch, seq, storedMicros }: PzqKey): boolean {
+  #isOurs({ epoch, seq, storedMicros }: PzqKey, found: Found | undefined): boolean {
     const { store, leases, queue } = this.#state;
     if (epoch !== store.epoch || (leases === undefined && seq > queue.window.top)) return false;
-    const message = this.#state.find(seq)?.message;
-    return message === undefined || message.stored.storedMicros === storedMicros;
+    return found === undefined || found.message.stored.storedMicros === storedMicros;
   }
 
   /** Rule 13: from here on never delivered again, and removed with the next commit. Rule 14: even if late. */
-  #settle(outlet: PzqOutletName, { seq, storedMicros }: PzqKey, peer: Peer | undefined): void {
+  #settle(
+    outlet: PzqOutletName,
+    { seq, storedMicros }: PzqKey,
+    found: Found | undefined,
+    peer: Peer | undefined,
+  ): void {
     const state = this.#state;
     const { out, pending } = state;
-    const found = state.find(seq);
     const [verdict] = LEGALITY[state.whereaboutsOf(seq, found?.message)].ack;
     if (found !== undefined) {
       out.counters.acked++;
       if (verdict === 'settle late') out.counters.ackedLate++;
-      found.way.side.done(found.message);
-      state.forget(seq, found.way);
+      const { message, way } = found;
+      way.side.done(message);
+      way.side.take(message);
+      way.window.hide(seq);
       pending.remove(seq, storedMicros, 'memory');
     } else if (verdict === 'drop' || state.unflushedFull) {
       out.drop('key-unknown', outlet, peer);
@@ -72,9 +78,8 @@ export class Acknowledgements {
   }
 
   /** Rule 11. */
-  #giveBack(outlet: PzqOutletName, { seq }: PzqKey, peer: Peer | undefined): void {
+  #giveBack(outlet: PzqOutletName, { seq }: PzqKey, found: Found | undefined, peer: Peer | undefined): void {
     const { leases, out, settings } = this.#state;
-    const found = this.#state.find(seq);
     const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].nack;
     if (verdict === 'return' || verdict === 'return later') found?.way.side.giveBack(found.message);
     else if (verdict === 'refer' && leases !== undefined) leases.release([seq], settings.nackDelayMs);
@@ -82,9 +87,8 @@ export class Acknowledgements {
   }
 
   /** Rule 37. */
-  #extend(outlet: PzqOutletName, { seq }: PzqKey, peer: Peer | undefined): void {
+  #extend(outlet: PzqOutletName, { seq }: PzqKey, found: Found | undefined, peer: Peer | undefined): void {
     const { leases, out, settings } = this.#state;
-    const found = this.#state.find(seq);
     const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].extension;
     const isExtended = verdict === 'renew' || (verdict === 'refer' && leases !== undefined);
     if (!settings.extendLease || !isExtended) {

@@ -16,6 +16,7 @@ export interface Request {
 }
 
 type Burial = Batch['buries'][number];
+type Delivery = Batch['deliveries'][number];
 
 /** The changes in one commit. */
 export interface TakenChanges extends Omit<Batch, 'puts'> {
@@ -26,7 +27,7 @@ export interface TakenChanges extends Omit<Batch, 'puts'> {
 /** Collects changes, one per message and kind. O(1) each. */
 export class PendingBatch {
   readonly #removes = new Map<number, PendingRemoval>();
-  readonly #deliveries = new Map<number, number>();
+  readonly #deliveries = new Map<number, Delivery>();
   readonly #buries = new Map<number, Burial>();
   readonly #passed = new Set<number>();
   #discards: PendingRemoval[] = [];
@@ -69,7 +70,7 @@ export class PendingBatch {
   }
 
   delivered(seq: number, deliveries: number): void {
-    this.#deliveries.set(seq, deliveries);
+    this.#deliveries.set(seq, { seq, deliveries });
   }
 
   bury(seq: number, reason: DeathReason, diedMicros: number): void {
@@ -99,12 +100,12 @@ export class PendingBatch {
   /** Removes at most `max` of each kind, and all requests. */
   take(max: number): TakenChanges {
     const requests = this.#requests;
-    const removes = [...this.#discards, ...takeFrom(this.#removes, max)];
+    const removes = takeFrom(this.#removes, max, this.#discards);
     this.#requests = [];
     this.#discards = [];
     return {
       removes,
-      deliveries: takeEntries(this.#deliveries, max).map(([seq, deliveries]) => ({ seq, deliveries })),
+      deliveries: takeFrom(this.#deliveries, max),
       buries: takeFrom(this.#buries, max),
       revives: requests.flatMap(({ kind, seqs }) => (kind === 'revive' ? seqs : [])),
       passed: takeSeqs(this.#passed, max),
@@ -116,21 +117,12 @@ export class PendingBatch {
   restore({ removes, deliveries, buries, passed }: TakenChanges): void {
     for (const removal of removes) if (removal.origin !== 'discard') this.#removes.set(removal.seq, removal);
     for (const burial of buries) if (!this.#removes.has(burial.seq)) this.#buries.set(burial.seq, burial);
-    for (const { seq, deliveries: count } of deliveries) {
-      if (!this.#deliveries.has(seq) && !this.#removes.has(seq)) this.#deliveries.set(seq, count);
+    for (const delivery of deliveries) {
+      const { seq } = delivery;
+      if (!this.#deliveries.has(seq) && !this.#removes.has(seq)) this.#deliveries.set(seq, delivery);
     }
     for (const seq of passed) if (!this.#removes.has(seq) && !this.#buries.has(seq)) this.#passed.add(seq);
   }
-}
-
-function takeEntries<Value>(map: Map<number, Value>, max: number): [number, Value][] {
-  const taken: [number, Value][] = [];
-  for (const entry of map) {
-    if (taken.length === max) break;
-    map.delete(entry[0]);
-    taken.push(entry);
-  }
-  return taken;
 }
 
 function takeSeqs(set: Set<number>, max: number): number[] {
@@ -143,6 +135,17 @@ function takeSeqs(set: Set<number>, max: number): number[] {
   return taken;
 }
 
-function takeFrom<Value>(map: Map<number, Value>, max: number): Value[] {
-  return takeEntries(map, max).map(([, value]) => value);
+/** Appends at most `max` values to `taken`. */
+function takeFrom<Value extends { readonly seq: number }>(
+  map: Map<number, Value>,
+  max: number,
+  taken: Value[] = [],
+): Value[] {
+  let left = max;
+  for (const value of map.values()) {
+    if (left-- === 0) break;
+    map.delete(value.seq);
+    taken.push(value);
+  }
+  return taken;
 }

@@ -180,6 +180,7 @@ export class ProducerSide {
 
   /** Answers rejections that no longer wait for a commit. Only while none is pending. */
   answerHead(): void {
+    if (this.#answerable.size === 0) return;
     for (const producer of this.#answerable) {
       for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
         this.refused(this.#shift(producer, head), head.content as Refusal);
