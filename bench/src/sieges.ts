@@ -19,8 +19,9 @@ const ROUNDS = 9;
 const WARM_UP_ROUNDS = 1;
 /** So that each round includes what happens once a second. */
 const ROUND_SECONDS = 1;
-/** An attack has all its connections by then, and has used the turns that were saved. When it is over, its connections are gone by then. */
+/** An attack has all its connections by then, and has used the turns that were saved. */
 const SETTLE_MS = 300;
+const POLL_MS = 20;
 
 /** Quiet rounds, rounds with an attack on the broker, and rounds with the same attack on another process alternate. */
 export async function measureSieges(report: Report): Promise<void> {
@@ -28,7 +29,7 @@ export async function measureSieges(report: Report): Promise<void> {
   const bystander = await ProcessUnderTest.start('mdp-broker-shown');
   const rig = await BenchRig.start('mdp', () => Promise.resolve(broker), WORKERS);
   const siege = startChild('http-siege');
-  const [url, beside] = [await broker.command('show'), await bystander.command('show')];
+  const [url, beside] = [String(await broker.command('show')), String(await bystander.command('show'))];
   await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
   const { perSecond: most } = await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
   const perSecond = 1000 * Math.round((most * LOAD_SHARE) / 1000);
@@ -78,7 +79,7 @@ export async function measureSieges(report: Report): Promise<void> {
 /** Runs it in the middle of an attack. */
 async function whileAttacked(
   siege: ChildProcess,
-  order: { readonly attack: string; readonly url: unknown },
+  order: { readonly attack: string; readonly url: string },
   run: () => Promise<Sample>,
   reports: SiegeReport[] = [],
 ): Promise<Sample> {
@@ -86,6 +87,16 @@ async function whileAttacked(
   await setTimeout(SETTLE_MS);
   const sample = await run();
   reports.push(await ask<SiegeReport>(siege, 'stop'));
-  await setTimeout(SETTLE_MS);
+  await untilCalm(order.url);
   return sample;
+}
+
+/** Connections take turns: whoever gets an answer comes after those of the attack. */
+async function untilCalm(url: string): Promise<void> {
+  const isAnswered = (): Promise<boolean> =>
+    fetch(new URL('healthz', url)).then(
+      async (answer) => (await answer.text()) !== '',
+      () => false,
+    );
+  while (!(await isAnswered())) await setTimeout(POLL_MS);
 }

@@ -1,22 +1,27 @@
 /** The HTTP side: the page, metrics, health, the model as a document and as a stream, actions. Knows no protocol. */
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { clearTimeout, setTimeout } from 'node:timers';
 import helmet from '@fastify/helmet';
 import { systemClock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { act, parseAction } from './actions.js';
+import { addressesOf, isLocalName, isLoopback, parseListen } from './addresses.js';
 import { readAssets } from './assets.js';
 import type { Asset } from './assets.js';
 import { expose, formatFor, FORMATS } from './exposition.js';
 import { SERVER_FAMILIES, SERVICES_MAX, ServiceNames } from './families.js';
+import { Front } from './front.js';
 import type { Model } from './model.js';
 import type { Observer } from './observe.js';
 import { processFamilies } from './process-families.js';
+import { REFUSALS } from './refusals.js';
+import type { Refusal, RequestHead } from './refusals.js';
 import { snapshotOf } from './server.js';
 import { EventStreams } from './streams.js';
 import { TokenGuard } from './token.js';
@@ -32,18 +37,25 @@ const TOKEN_MIN = 16;
 const BODY_MAX_BYTES = 1_048_576;
 const OTHER_BODY_MAX_BYTES = 1024;
 const HEADERS_MAX_BYTES = 8192;
-const CONNECTIONS_MAX = 256;
 /**
- * Connections that the system queues until we accept them. Beyond this, a client believes it is connected and retries only after a second or
- * more: 1,000 clients at once would seem to hang.
+ * Connections that the system queues until we accept them. Beyond this, it asks clients to try again after a second or more: so a crowd
+ * comes little by little.
  */
-const BACKLOG = 2048;
-/** Each request takes a turn and 0.2 to 0.4 ms, so floods get at most 2 % of a core. A new connection takes the turn of its first request. */
-const TURNS = { perSecond: 50, savedMax: 50, waitingMax: 512 };
-/** Time limit for the headers and body of a request. */
+const BACKLOG = 128;
+/** Floods get little of a core. A connection takes one turn, for its only request. */
+const TURNS = { perSecond: 25, savedMax: 50, waitingMax: 512 };
+/** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
+const FRONT = { connectionsMax: 128, headMaxBytes: HEADERS_MAX_BYTES, headMs: REQUEST_MS };
 const STREAMS_MAX = 64;
 const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
+const NO_PAGE = 'This program was built without its page. See /metrics and /api/model.';
+const ACTIONS = '/api/actions';
+const DEAD = '/api/dead/';
+const EVENTS = '/api/events';
+/** What anyone on this machine may read. */
+const READS: ReadonlySet<string> = new Set(['/readyz', '/metrics', '/api/model', EVENTS]);
+const PATHS: ReadonlySet<string> = new Set(['/', '/healthz', ACTIONS, ...READS]);
 /** A scrape within this time of the last one gets the same figures. */
 const SCRAPE_MS = 250;
 
@@ -102,28 +114,21 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
       'OPTIONS_INVALID',
       `http: "${options.listen}" is reachable from other machines and needs a token: set a token file, or listen on 127.0.0.1`,
     );
+  const endpoint = new Endpoint(options, isLocal);
+  const turns = new HttpTurns(TURNS, systemClock);
+  const front = new Front(FRONT, turns, (head, address) => endpoint.refusalOf(head, address));
+  const limits = { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 };
   const app = Fastify({
     bodyLimit: OTHER_BODY_MAX_BYTES,
     requestTimeout: REQUEST_MS,
     connectionTimeout: 0,
-    keepAliveTimeout: 5000,
     forceCloseConnections: true,
     exposeHeadRoutes: true,
-    http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 },
-    // Answered before any hook, and so without a turn: the next one takes a connection, which needs a turn.
-    frameworkErrors: ({ statusCode = 400, message }, _request, reply) => {
-      void (reply as FastifyReply).code(statusCode).header('connection', 'close').send({ error: message });
-    },
+    http: limits,
   });
-  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    response.writeHead(417, { connection: 'close' }).end();
-  });
-  app.server.maxConnections = CONNECTIONS_MAX;
-  const turns = new HttpTurns(TURNS, systemClock);
-  const fresh = admitByTurns(app.server, turns);
+  front.guard(app.server);
   app.addHook('onRequest', (request, _reply, done) => {
-    if (fresh.delete(request.raw.socket)) done();
-    else turns.take(request.ip, request.raw, done);
+    front.pass(request.raw, request.ip, done);
   });
   await app.register(helmet, {
     global: false,
@@ -149,14 +154,18 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     } else for (const [name, value] of Object.entries(security)) reply.raw.setHeader(name, value ?? '');
     done();
   });
-  const endpoint = new Endpoint(options, isLocal);
   await endpoint.routes(app);
-  try {
-    await app.listen({ host, port, backlog: BACKLOG });
-  } catch (error) {
+  const close = async (): Promise<void> => {
     turns.close();
+    front.close();
     endpoint.close();
     await app.close();
+  };
+  const [first = host, ...others] = await addressesOf(host);
+  try {
+    await app.listen({ host: first, port, backlog: BACKLOG });
+  } catch (error) {
+    await close();
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new ProjError('ADDRESS_IN_USE', `http: ${options.listen} is in use`);
     throw new ProjError('OPTIONS_INVALID', `http: cannot listen on "${options.listen}" (${message})`);
@@ -164,15 +173,22 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const stopDeltas = observer.onDelta((delta) => {
     endpoint.streams.send(delta);
   });
-  const bound = app.server.address();
-  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port;
+  const { port: bound } = app.server.address() as AddressInfo;
+  const beside = others.map((address) => {
+    const server = createServer({ ...limits, requestTimeout: REQUEST_MS }, (request, response) => {
+      app.routing(request, response);
+    });
+    front.guard(server);
+    return server.listen({ host: address, port: bound, backlog: BACKLOG });
+  });
+  // The first address is enough, for example on machines without IPv6.
+  await Promise.allSettled(beside.map((server) => once(server, 'listening')));
   return {
-    url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${boundPort}/`,
+    url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${bound}/`,
     close: async () => {
       stopDeltas();
-      turns.close();
-      endpoint.close();
-      await app.close();
+      for (const server of beside) server.close().closeAllConnections();
+      await close();
     },
   };
 }
@@ -186,6 +202,7 @@ class Endpoint {
   readonly #names: ServiceNames;
   readonly #process = processFamilies();
   #shown: { readonly model: Model; readonly json: Buffer } | undefined;
+  #assets: ReadonlyMap<string, Asset> = new Map();
   readonly #texts = new Map<string, { readonly text: string; readonly until: number }>();
 
   constructor(options: HttpOptions, isLocal: boolean) {
@@ -205,8 +222,7 @@ class Endpoint {
   async routes(app: FastifyInstance): Promise<void> {
     const { observer, assets: folder } = this.#options;
     app.addHook('onRequest', async (request, reply) => {
-      if (this.#isLocal && !isLocalName(request.headers.host))
-        await reply.code(403).send({ error: 'Use the address of this server or localhost.' });
+      if (this.#isLocal && !isLocalName(request.headers.host)) await send(reply, REFUSALS.foreign);
     });
     const read = { onRequest: this.#isLocal ? [] : [this.#authorize] };
     const bodies = { onRequest: this.#guard === undefined ? [] : [this.#authorize] };
@@ -222,10 +238,10 @@ class Endpoint {
     app.get('/api/model', read, async (_request, reply) => {
       await reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(this.#json());
     });
-    app.get('/api/events', { ...read, exposeHeadRoute: false }, (request, reply) => {
+    app.get(EVENTS, { ...read, exposeHeadRoute: false }, (request, reply) => {
       this.#stream(request, reply);
     });
-    app.get<{ Params: { id: string } }>('/api/dead/:id', bodies, async ({ params }, reply) => {
+    app.get<{ Params: { id: string } }>(`${DEAD}:id`, bodies, async ({ params }, reply) => {
       for (const { deadLetters } of observer.servers) {
         if (deadLetters === undefined) continue;
         for await (const { key, body } of deadLetters())
@@ -239,15 +255,13 @@ class Endpoint {
       return reply.code(404).send({ error: 'There is no such dead letter.' });
     });
     const actions = { onRequest: [this.#authorize], bodyLimit: BODY_MAX_BYTES };
-    app.post('/api/actions', actions, (request, reply) => this.#act(request, reply));
-    const assets = folder === undefined ? new Map<string, Asset>() : await readAssets(folder);
+    app.post(ACTIONS, actions, (request, reply) => this.#act(request, reply));
+    if (folder !== undefined) this.#assets = await readAssets(folder);
     app.get('/*', async (request, reply) => {
       const path = request.url.split('?', 1).join('');
-      const asset = assets.get(path === '/' ? '/index.html' : path);
-      if (asset === undefined)
-        return reply.code(404).send({
-          error: path === '/' ? 'This program was built without its page. See /metrics and /api/model.' : 'Not found.',
-        });
+      const asset = this.#assets.get(path === '/' ? '/index.html' : path);
+      if (asset === undefined && path !== '/') return send(reply, REFUSALS.notFound);
+      if (asset === undefined) return reply.code(404).send({ error: NO_PAGE });
       return reply
         .header('cache-control', asset.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
         .type(asset.type)
@@ -255,31 +269,36 @@ class Endpoint {
     });
   }
 
-  readonly #authorize = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const verdict = this.#guard?.check(request.headers.authorization, request.ip);
-    if (verdict === 'ok') return;
-    // Otherwise Node would read the body to its end.
-    reply.header('connection', 'close');
-    reply.raw.once('finish', () => request.raw.socket.destroy());
-    if (verdict === undefined) {
-      await reply.code(403).send({ error: 'Actions need a token: start the program with --http-token-file.' });
-      return;
+  /** What the head of a request shows to be refused. The routes repeat these rules for heads that are not plain. */
+  refusalOf({ method, path, headers }: RequestHead, address: string): Refusal | undefined {
+    if (method !== 'GET' && method !== 'POST') return undefined;
+    const name = decoded(path);
+    if (name === undefined) return REFUSALS.noPath;
+    if (this.#isLocal && !isLocalName(headers.get('host'))) return REFUSALS.foreign;
+    const isDead = name.startsWith(DEAD);
+    const isAction = method === 'POST' && name === ACTIONS;
+    if (isAction || (isDead && this.#guard !== undefined) || (!this.#isLocal && READS.has(name))) {
+      const refusal = this.#checkToken(headers.get('authorization'), address, path);
+      if (refusal !== undefined) return refusal;
     }
-    if (verdict !== 'missing')
-      this.#options.onAudit?.({
-        event: 'token refused',
-        verdict,
-        address: request.ip,
-        path: request.url.split('?', 1).join(''),
-      });
-    if (verdict === 'too-many')
-      await reply.code(429).header('retry-after', '60').send({ error: 'Too many wrong tokens: wait a minute.' });
-    else
-      await reply
-        .code(401)
-        .header('www-authenticate', 'Bearer')
-        .send({ error: `The token is ${verdict}.` });
+    if (Number(headers.get('content-length') ?? 0) > (isAction ? BODY_MAX_BYTES : OTHER_BODY_MAX_BYTES))
+      return REFUSALS.longBody;
+    if (!isDead && !PATHS.has(name) && !this.#assets.has(name)) return REFUSALS.notFound;
+    return name === EVENTS && this.streams.isFull ? REFUSALS.streams : undefined;
+  }
+
+  readonly #authorize = async ({ headers, ip, url }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const refusal = this.#checkToken(headers.authorization, ip, url.split('?', 1).join(''));
+    if (refusal !== undefined) await send(reply, refusal);
   };
+
+  #checkToken(authorization: string | undefined, address: string, path: string): Refusal | undefined {
+    const verdict = this.#guard?.check(authorization, address);
+    if (verdict === 'ok') return undefined;
+    if (verdict === undefined) return REFUSALS.noActions;
+    if (verdict !== 'missing') this.#options.onAudit?.({ event: 'token refused', verdict, address, path });
+    return REFUSALS[verdict];
+  }
 
   #reasons(): { readonly server: string; readonly reason: string }[] {
     const { observer } = this.#options;
@@ -314,16 +333,14 @@ class Endpoint {
 
   #stream(request: FastifyRequest, reply: FastifyReply): void {
     if (this.streams.isFull) {
-      void reply
-        .code(503)
-        .header('retry-after', '5')
-        .header('connection', 'close')
-        .send({ error: 'Too many open event streams.' });
+      void send(reply, REFUSALS.streams);
       return;
     }
     const headers = reply.getHeaders() as Record<string, string>;
     reply.hijack();
     request.raw.socket.setNoDelay(true);
+    // Not in chunks: then each event is one write of the bytes that all streams share.
+    reply.raw.removeHeader('transfer-encoding');
     reply.raw.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     this.streams.add(reply.raw, this.#json());
   }
@@ -354,44 +371,14 @@ class Endpoint {
   }
 }
 
-/** A connection is served once it has its turn; before, Node reads a first piece of it. Returns those that have not used it for a request. */
-function admitByTurns(server: Server, turns: HttpTurns): WeakSet<Socket> {
-  const fresh = new WeakSet<Socket>();
-  const serve = server.listeners('connection');
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => {
-    // A client may leave before its turn.
-    socket.on('error', () => undefined);
-    // `requestTimeout` does not cover a connection that never sends a byte.
-    const timer = setTimeout(() => {
-      if (socket.bytesRead === 0) socket.destroy();
-    }, REQUEST_MS).unref();
-    socket.once('close', () => {
-      clearTimeout(timer);
-    });
-    turns.take(socket.remoteAddress ?? '', socket, () => {
-      fresh.add(socket);
-      for (const listener of serve) Reflect.apply(listener, server, [socket]);
-    });
-  });
-  return fresh;
+function send(reply: FastifyReply, { status, error, headers = {} }: Refusal): FastifyReply {
+  return reply.code(status).headers(headers).send({ error });
 }
 
-/** The host and port in `HOST:PORT` or `[HOST]:PORT`. Throws `OPTIONS_INVALID`. */
-function parseListen(listen: string): { readonly host: string; readonly port: number } {
-  const [, bracketed, plain, port = ''] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(listen) ?? [];
-  const host = bracketed ?? plain;
-  if (host === undefined || Number(port) > 65_535)
-    throw new ProjError('OPTIONS_INVALID', `http: "${listen}" must be HOST:PORT, such as 127.0.0.1:8055`);
-  return { host, port: Number(port) };
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-/** Rejects names that foreign DNS could point at us. */
-function isLocalName(host: string | undefined): boolean {
-  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || isIP(name) !== 0;
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
 }

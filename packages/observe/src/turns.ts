@@ -9,6 +9,9 @@ export interface TurnBounds {
   readonly waitingMax: number;
 }
 
+/** What comes back of a turn that was not used. */
+const UNUSED = 0.75;
+
 /** A connection or a request. It may end while it waits. */
 export interface Waiting {
   once(event: 'close', listener: () => void): unknown;
@@ -53,6 +56,16 @@ export class HttpTurns {
     one.once('close', () => {
       this.#leave(address, one);
     });
+    this.#arm();
+  }
+
+  /** Takes back most of a turn whose owner left without using it. If it took back all, those who come and leave would have no bound. */
+  giveBack(): void {
+    if (this.#isClosed) return;
+    this.#saved += UNUSED;
+    if (this.#size === 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#arm();
   }
 

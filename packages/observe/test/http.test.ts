@@ -339,6 +339,22 @@ describe('attacks', () => {
     expect([answer.status, answer.headers.connection]).toEqual([status, 'close']);
   });
 
+  it.each([
+    ['without the token', '/api/actions', { method: 'POST' }, 401],
+    ['with a foreign host', '/api/model', { headers: { host: 'evil.example' } }, 403],
+    ['with an unknown path', '/elsewhere', {}, 404],
+    ['with a path that is not text', '/%zz', {}, 400],
+    ['with a long body', '/api/actions', { method: 'POST', headers: BEARER, body: 'x'.repeat(1_100_000) }, 413],
+  ])('%s are refused the same, whether or not their head is plain', async (_, path, init, status) => {
+    const { ask } = await start({ token: TOKEN });
+    const { headers = {} } = init as { readonly headers?: OutgoingHttpHeaders };
+    const type = { 'content-type': 'application/json' };
+    const plain = await ask(path, { ...init, headers: { ...type, ...headers } });
+    const unusual = await ask(path, { ...init, headers: { ...type, ...headers, 'x-twice': ['1', '2'] } });
+    expect([plain.status, unusual.status]).toEqual([status, status]);
+    expect(unusual.headers['content-security-policy']).not.toBe(plain.headers['content-security-policy']);
+  });
+
   it('beyond fifty at once wait for their turn', async () => {
     const { ask } = await start();
     const begun = performance.now();

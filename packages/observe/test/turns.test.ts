@@ -92,3 +92,14 @@ it('has room again when those who waited have left', () => {
   for (const one of all) one.emit('close');
   expect([ask('next').isDestroyed, after(100)]).toEqual([false, '0 1 next']);
 });
+
+it('gives most of a turn that was not used to the next ones, and saves no more for it', () => {
+  const { turns, ask, after } = start();
+  for (const name of ['1', '2', '3', '4']) ask(name);
+  turns.giveBack();
+  expect([after(24), after(1), after(100)]).toEqual(['1 2', '3', '4']);
+  after(60_000);
+  turns.giveBack();
+  for (const name of ['5', '6', '7']) ask(name);
+  expect(after(0)).toBe('5 6');
+});
