@@ -31,7 +31,7 @@
  * | 34 | too many deliveries | delivery/dead-letters.ts |
  * | 35 | dead letters | delivery/dead-letters.ts, dead-letter-requests.ts |
  * | 36 | rests after a return | delivery/dead-letters.ts, delivery/consumer-side.ts |
- * | 37 | extended leases | delivery/acknowledgement.ts, legality.ts |
+ * | 37 | extended leases | delivery/acknowledgement.ts, delivery/consumer-side.ts, legality.ts |
  * | 38 | headers | frames/src/pzq/headers.ts, producers/producer-side.ts |
  * | 39 | access | engine.ts |
  * | 40 | pause | delivery/loading.ts, engine.ts |
