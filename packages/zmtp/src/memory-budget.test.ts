@@ -6,7 +6,7 @@ import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vite
 import { SPARE_MEMORY } from './fast.js';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure } from './index.js';
-import { Pipe } from './pipe.js';
+import { Pipe, SharedMessage } from './pipe.js';
 import { CONNECTION_BYTES, Relief, slowest } from './relief.js';
 import type { ReliefHost } from './relief.js';
 import type { Connection } from './connection.js';
@@ -192,6 +192,29 @@ describe('a message in a pipe', () => {
     pipe.push(part());
     pipe.landed();
     expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(200);
+  });
+
+  it('that several pipes keep is copied once, and counts once until the last has written it', () => {
+    const copies: number[] = [];
+    const settle = (frame: Uint8Array) => (copies.push(frame.length), frame.slice());
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 2 ** 30, settle };
+    const pipes = [1, 2, 3].map(() => new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 30, outgoing }));
+    const publish = (bytes: number): void => {
+      const shared = new SharedMessage();
+      const frames = [new Uint8Array(bytes)];
+      for (const pipe of pipes) pipe.push(frames, shared);
+    };
+    publish(2 * MIB);
+    publish(MIB);
+    expect([copies, outgoing.bytes, outgoing.messages]).toEqual([[MIB], 3 * MIB, 6]);
+    const [first, second, third] = pipes as [Pipe, Pipe, Pipe];
+    const kept = pipes.map((pipe) => pipe.take(4 * MIB)[1]![0]);
+    expect([kept[1] === kept[0], kept[2] === kept[0]]).toEqual([true, true]);
+    first.landed();
+    second.abandon();
+    expect([first.bytes, second.bytes, third.bytes, outgoing.bytes]).toEqual([0, 0, 3 * MIB, 3 * MIB]);
+    third.detach();
+    expect([outgoing.bytes, outgoing.messages]).toEqual([0, 0]);
   });
 
   it('is settled once a megabyte waits before it', () => {

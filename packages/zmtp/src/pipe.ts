@@ -17,6 +17,16 @@ export interface Outgoing {
   readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
 }
 
+/** A message that several pipes of a socket keep. It is copied once, and counts once in total. */
+export class SharedMessage {
+  /** The pipes that have it. */
+  holders = 0;
+  bytes = 0;
+  /** What is kept of it, in the memory it came in, or settled. */
+  compact: readonly Uint8Array[] | undefined;
+  settled: readonly Uint8Array[] | undefined;
+}
+
 /** Overhead of a message besides its bytes: a few objects. */
 export const MESSAGE_BYTES = 256;
 
@@ -48,6 +58,8 @@ export class Pipe {
   place = -1;
   readonly #limits: PipeLimits;
   #waiting = new Fifo<readonly Uint8Array[]>();
+  /** Of a publisher: the messages that are being written or waiting. */
+  #shares: Fifo<SharedMessage> | undefined;
   #link: Connection | undefined;
   /** The connection that it shares with other pipes, for its whole life. */
   #shared: SharedConnection | undefined;
@@ -125,19 +137,24 @@ export class Pipe {
   #empty(): void {
     const { length } = this.#waiting;
     this.#waiting = new Fifo();
-    this.#count(-this.#bytes, -length);
+    this.#count(-this.#bytes, -length, this.#letGo(length));
   }
 
-  /** Accepts a message. Only while {@link hasRoom}. */
-  push(frames: readonly Uint8Array[]): void {
+  /** Accepts a message. Only while {@link hasRoom}. `shared`: the same message in all pipes that get it. */
+  push(frames: readonly Uint8Array[], shared?: SharedMessage): void {
     // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
-    const waiting = this.#writing > 0 || this.#link === undefined ? this.#settled(frames) : frames;
+    const waiting = this.#writing > 0 || this.#link === undefined ? this.#settled(frames, shared) : frames;
     let bytes = 0;
     for (const frame of waiting) {
       bytes += frame.length;
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
-    this.#count(bytes, 1);
+    this.#count(bytes, 1, shared === undefined || shared.holders === 0 ? 0 : bytes);
+    if (shared !== undefined) {
+      shared.holders++;
+      shared.bytes = bytes;
+      (this.#shares ??= new Fifo()).push(shared);
+    }
     this.#waiting.push(waiting);
     this.#link?.wake();
   }
@@ -167,24 +184,37 @@ export class Pipe {
 
   /** The taken messages were written or lost: frees their room. */
   landed(): void {
-    this.#count(-this.#writingBytes, -this.#writing);
+    this.#count(-this.#writingBytes, -this.#writing, this.#letGo(this.#writing));
     this.#writing = this.#writingBytes = 0;
     for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
   }
 
   /** What to keep of a message that waits. */
-  #settled(frames: readonly Uint8Array[]): readonly Uint8Array[] {
-    const compact = compacted(frames);
+  #settled(frames: readonly Uint8Array[], shared = new SharedMessage()): readonly Uint8Array[] {
+    const compact = (shared.compact ??= compacted(frames));
     const settle = this.#limits.outgoing?.settle;
-    return settle === undefined || this.#bytes < BACKLOG_BYTES ? compact : compact.map(settle);
+    if (settle === undefined || this.#bytes < BACKLOG_BYTES) return shared.settled ?? compact;
+    return (shared.settled ??= compact.map(settle));
   }
 
-  #count(bytes: number, messages: number): void {
+  /** The first messages leave; returns the bytes that other pipes still keep. */
+  #letGo(messages: number): number {
+    let kept = 0;
+    if (this.#shares === undefined) return kept;
+    for (let left = messages; left > 0; left--) {
+      const shared = this.#shares.shift();
+      if (shared !== undefined && --shared.holders > 0) kept += shared.bytes;
+    }
+    return kept;
+  }
+
+  /** `elsewhere`: bytes among them that other pipes keep as well. */
+  #count(bytes: number, messages: number, elsewhere = 0): void {
     this.#bytes += bytes;
     if (this.#shared !== undefined) this.#shared.outgoing += bytes;
     const { outgoing } = this.#limits;
     if (outgoing === undefined) return;
-    outgoing.bytes += bytes;
+    outgoing.bytes += bytes - Math.sign(bytes) * elsewhere;
     outgoing.messages += messages;
     if (bytes + messages > 0) outgoing.memory?.moved(bytes + MESSAGE_BYTES);
   }

@@ -4,7 +4,7 @@ import { assertFrames, Fifo } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import { Prefixes } from './engine/prefixes.js';
-import { Pipe } from './pipe.js';
+import { Pipe, SharedMessage } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
 import type { Reading } from './turn.js';
 import type { World } from './world.js';
@@ -41,6 +41,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
   #listener: PublisherListener | undefined;
   #round = 0;
   #frames: readonly Uint8Array[] = [];
+  #shared = new SharedMessage();
   #mayHear: ((peer: Pick<Peer, 'publicKey'>) => boolean) | undefined;
 
   constructor(world: World, options: ResolvedPortOptions) {
@@ -61,6 +62,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
     this.#mayHear = mayHear;
     this.#prefixes.match(frames[0] as Uint8Array, this.#deliver);
     this.#frames = [];
+    this.#shared = new SharedMessage();
   }
 
   onReady(link: Connection, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
@@ -127,6 +129,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
   readonly #deliver = (subscriber: Subscriber): void => {
     if (subscriber.round === this.#round || subscriber.isGone) return;
     subscriber.round = this.#round;
-    if (subscriber.pipe.hasRoom && this.#mayHear?.(subscriber.peer) !== false) subscriber.pipe.push(this.#frames);
+    if (subscriber.pipe.hasRoom && this.#mayHear?.(subscriber.peer) !== false)
+      subscriber.pipe.push(this.#frames, this.#shared);
   };
 }

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
+import { MemoryBudget } from '@proj/transport';
 import type { PortOptions, SubscriberPort } from '@proj/transport';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
@@ -216,6 +217,23 @@ describe('a publisher', () => {
     while (standing.size > 0) await nextTurn();
     expect(Math.max(...turns.values())).toBe(512);
     expect([...turns.values()].reduce((one, other) => one + other)).toBe(count);
+  });
+
+  it('counts a message once, however many subscribers have not read it', async () => {
+    const memory = new MemoryBudget(2 ** 30);
+    const { port, endpoint, publish } = await publisher({}, new ZmtpTransport({ memory }));
+    const all = [1, 2, 3].map(() => raw(endpoint, LIBZMQ.greeting, READY_SUB, wire('\x01a')));
+    await repeat(
+      () => publish('a|?'),
+      () => all.every(({ heard }) => heard().includes('?')),
+    );
+    const before = memory.heldBytes;
+    // Nothing is written before the turn ends.
+    port.publish([Buffer.from('a'), new Uint8Array(1_000_000)]);
+    expect(memory.heldBytes - before).toBeGreaterThan(1_000_000);
+    expect(memory.heldBytes - before).toBeLessThan(1_100_000);
+    await repeat(pause, () => all.every(({ heard }) => heard().length > 1_000_000));
+    await repeat(pause, () => memory.heldBytes <= before);
   });
 
   it('does not talk to a DEALER', async () => {
