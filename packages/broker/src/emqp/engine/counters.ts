@@ -3,6 +3,8 @@ import type { EmqpMalformedReason } from '@proj/frames/emqp';
 import type { RejectReason } from '@proj/transport';
 
 /** Why a message was dropped without further processing. */
+export type EmqpMessageDrop = keyof typeof MESSAGE_DROPS;
+
 const MESSAGE_DROPS = {
   'too-few-frames': 0,
   'no-empty-frame': 0,
@@ -52,6 +54,8 @@ const MESSAGE_DROPS = {
 } satisfies Record<EmqpMalformedReason | RejectReason, 0> & Record<string, 0>;
 
 /** Why a request was refused. */
+export type EmqpRefusal = keyof typeof REFUSALS;
+
 const REFUSALS = {
   draining: 0,
   'not-allowed': 0,
@@ -63,6 +67,8 @@ const REFUSALS = {
 };
 
 /** Why an accepted request will not be done, or not certainly. */
+export type EmqpRequestLoss = keyof typeof REQUEST_LOSSES;
+
 const REQUEST_LOSSES = {
   /** Its worker or process died; it was not guaranteed, and `retry-count` is used up. */
   'jobs-lost': 0,
@@ -77,6 +83,8 @@ const REQUEST_LOSSES = {
 };
 
 /** Why a reply did not reach its client. */
+export type EmqpReplyLoss = keyof typeof REPLY_LOSSES;
+
 const REPLY_LOSSES = {
   /** The client has gone, or reads too slowly. */
   'reply-undeliverable': 0,
@@ -85,18 +93,6 @@ const REPLY_LOSSES = {
   /** More than `resultRouteMax` results were awaited. */
   'result-evicted': 0,
 };
-
-/** Why a message was dropped without further processing. */
-export type EmqpMessageDrop = keyof typeof MESSAGE_DROPS;
-
-/** Why a request was refused. */
-export type EmqpRefusal = keyof typeof REFUSALS;
-
-/** Why an accepted request will not be done, or not certainly. */
-export type EmqpRequestLoss = keyof typeof REQUEST_LOSSES;
-
-/** Why a reply did not reach its client. */
-export type EmqpReplyLoss = keyof typeof REPLY_LOSSES;
 
 /** Why something was dropped: the labels of the drop counters. */
 export type EmqpDropReason = EmqpMessageDrop | EmqpRefusal | EmqpRequestLoss | EmqpReplyLoss;

@@ -20,10 +20,11 @@ const LONG_BYTES = 2 ** 14;
 const DISCONNECT_MEMORY = 65_536;
 
 /** Running totals since construction. */
-export type MdpBrokerCounters = ReturnType<typeof newCounters>;
+export type MdpBrokerCounters = Output['counters'];
 
-function newCounters() {
-  return {
+/** Collects the effects of every part of the engine. */
+export class Output extends StepOutput<MdpBrokerEffect> {
+  override readonly counters = {
     /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
     requests: 0,
     /** REQUESTs sent to workers, resends included. */
@@ -87,11 +88,6 @@ function newCounters() {
       'reply-too-large': 0,
     } satisfies Record<MdpDropReason, number>,
   };
-}
-
-/** Collects the effects of every part of the engine. */
-export class Output extends StepOutput<MdpBrokerEffect> {
-  override readonly counters = newCounters();
   readonly #disconnects: OncePer;
   /** For operators: peers with dropped messages. */
   readonly refused = new RefusedPeers();

@@ -3,6 +3,8 @@ import type { NfpAnswer, NfpCall, NfpMalformedReason } from '@proj/frames/nfp';
 import type { RejectReason } from '@proj/transport';
 
 /** Why a message was dropped. */
+export type NfpMessageDrop = keyof typeof MESSAGE_DROPS;
+
 const MESSAGE_DROPS = {
   header: 0,
   command: 0,
@@ -36,6 +38,8 @@ const MESSAGE_DROPS = {
 } satisfies Record<NfpMalformedReason | RejectReason, 0> & Record<string, 0>;
 
 /** Why a call was answered with 400, or with 500 if a retry may help. */
+export type NfpRefusal = keyof typeof REFUSALS;
+
 const REFUSALS = {
   target: 0,
   'not-allowed': 0,
@@ -64,6 +68,8 @@ const REFUSALS = {
 };
 
 /** Why a worker's answer did not reach a client. */
+export type NfpAnswerLoss = keyof typeof ANSWER_LOSSES;
+
 const ANSWER_LOSSES = {
   /** It names no client, and the broker does not know who asked. */
   'no-owner': 0,
@@ -72,15 +78,6 @@ const ANSWER_LOSSES = {
   /** It is about a job that another worker has by now. */
   superseded: 0,
 };
-
-/** Why a message was dropped. */
-export type NfpMessageDrop = keyof typeof MESSAGE_DROPS;
-
-/** Why a call was answered with 400, or with 500 if a retry may help. */
-export type NfpRefusal = keyof typeof REFUSALS;
-
-/** Why a worker's answer did not reach a client. */
-export type NfpAnswerLoss = keyof typeof ANSWER_LOSSES;
 
 /** Why something was dropped or refused: the labels of the drop counters. */
 export type NfpDropReason = NfpMessageDrop | NfpRefusal | NfpAnswerLoss;

@@ -13,10 +13,11 @@ import type {
 } from './events.js';
 
 /** Running totals since construction. */
-export type PppCounters = ReturnType<typeof newCounters>;
+export type PppCounters = Output<unknown>['counters'];
 
-function newCounters() {
-  return {
+/** Collects the effects of every part of an engine; `Effect` are those of queue or pool alone. */
+export class Output<Effect> extends StepOutput<Effect | PppBackendEffect> {
+  override readonly counters = {
     /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
     requests: 0,
     /** REQUESTs sent to workers, resends included. */
@@ -58,11 +59,6 @@ function newCounters() {
       'reply-undeliverable': 0,
     } satisfies Record<PppDropReason, number>,
   };
-}
-
-/** Collects the effects of every part of an engine; `Effect` are those of queue or pool alone. */
-export class Output<Effect> extends StepOutput<Effect | PppBackendEffect> {
-  override readonly counters = newCounters();
   /** For operators: the figures of all work. */
   readonly figures = new ServiceMeter();
   /** For operators: peers with dropped messages, at each socket. */
