@@ -1,7 +1,7 @@
 /** The system under demonstration: a broker and its workers, each a separate process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildProgram } from '@proj/appkit';
-import { httpAddress, launch } from './launch.js';
+import { httpAddress, launch, recorded } from './launch.js';
 import type { Guard } from './launch.js';
 
 /** How long a program may take to finish its work at the end. */
@@ -47,21 +47,8 @@ export class Fleet {
 
   private constructor(guard: Guard, http: string) {
     this.#guard = guard;
-    const args = [
-      '--only',
-      'mdp',
-      '--mdp',
-      'tcp://127.0.0.1:*',
-      '--log-format',
-      'json',
-      '--log-level',
-      'debug',
-      '--stats-ms',
-      '200',
-      '--http',
-      http,
-    ];
-    this.#broker = launch('broker', 'broker', args, guard);
+    const options = { only: 'mdp', mdp: 'tcp://127.0.0.1:*', 'log-level': 'debug', 'stats-ms': '200', http };
+    this.#broker = launch('broker', 'broker', options, guard);
     this.#broker.onRecord(({ counters }) => {
       if (counters !== undefined) this.#counters = counters as BrokerCounters;
     });
@@ -115,16 +102,7 @@ export class Fleet {
   async counters(replies: number, signal: AbortSignal): Promise<BrokerCounters> {
     signal.throwIfAborted();
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SETTLE_MS)]);
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        forget();
-        resolve();
-      };
-      const forget = this.#broker.onRecord(() => {
-        if (this.#counters.replies >= replies) end();
-      });
-      limit.addEventListener('abort', end, { once: true });
-    });
+    await recorded(this.#broker, () => this.#counters.replies >= replies, limit);
     signal.throwIfAborted();
     return this.#counters;
   }
@@ -139,11 +117,9 @@ export class Fleet {
     const { endpoints, http } = await this.#broker.record('listening');
     this.#url = http as string;
     this.#endpoint = (endpoints as { readonly mdp: string }).mdp;
-    const args = ['--connect', this.#endpoint, '--service', SERVICES.join(','), '--log-format', 'json'];
+    const options = { connect: this.#endpoint, service: SERVICES.join(','), concurrency: concurrency.toString() };
     for (let number = 1; number <= workers; number++)
-      this.workers.push(
-        launch(`worker ${number}`, 'worker', [...args, '--concurrency', concurrency.toString()], this.#guard),
-      );
+      this.workers.push(launch(`worker ${number}`, 'worker', options, this.#guard));
     await Promise.all(this.workers.map((worker) => worker.record('listening')));
   }
 

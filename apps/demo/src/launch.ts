@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ChildProgram } from '@proj/appkit';
+import type { LogRecord } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 
 const HOST = '127.0.0.1';
@@ -55,14 +56,42 @@ export async function httpAddress(port: number): Promise<string> {
 }
 
 /** Starts the program of a folder in `apps/` and watches it. Throws `UNAVAILABLE` if it was not built. */
-export function launch(name: string, app: string, args: readonly string[], guard: Guard): ChildProgram {
+export function launch(
+  name: string,
+  app: string,
+  options: Readonly<Record<string, string>>,
+  guard: Guard,
+): ChildProgram {
   const path = programPath(app);
   if (!existsSync(path))
     throw new ProjError(
       'UNAVAILABLE',
       `${name}: ${relative(process.cwd(), path)} is missing, 'npm run build' makes it`,
     );
-  const program = new ChildProgram(name, path, args);
+  const flags = Object.entries({ ...options, 'log-format': 'json' });
+  const program = new ChildProgram(
+    name,
+    path,
+    flags.flatMap(([flag, value]) => [`--${flag}`, value]),
+  );
   guard.watch(program);
   return program;
+}
+
+/** Resolves at the next log record that satisfies the condition, or when the signal aborts. */
+export function recorded(
+  program: ChildProgram,
+  condition: (record: LogRecord) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      forget();
+      resolve();
+    };
+    const forget = program.onRecord((record) => {
+      if (condition(record)) end();
+    });
+    signal.addEventListener('abort', end, { once: true });
+  });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChildProgram, LogRecord } from '@proj/appkit';
 import { ownEndpoint } from '@proj/testkit/own-endpoint';
-import { httpAddress, launch } from './launch.js';
+import { httpAddress, launch, recorded } from './launch.js';
 import type { Guard } from './launch.js';
 
 /** How long the queue may take to finish at the end. */
@@ -90,16 +90,7 @@ export class QueueProcess {
    */
   async until(condition: (state: QueueState) => boolean, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        forget();
-        resolve();
-      };
-      const forget = this.#program.onRecord((record) => {
-        if (isState(record) && condition(record)) end();
-      });
-      signal.addEventListener('abort', end, { once: true });
-    });
+    await recorded(this.#program, (record) => isState(record) && condition(record), signal);
     signal.throwIfAborted();
   }
 
@@ -118,14 +109,12 @@ export class QueueProcess {
       'dedupe-window-ms': '3600000',
       // So that on a busy machine messages come back only because of the crash.
       'ack-timeout-ms': '600000',
-      'log-format': 'json',
       'log-level': 'debug',
       'stats-ms': '100',
       // The same address after a crash, so that an open browser page still works.
       http: this.#url === '' ? this.#http : new URL(this.#url).host,
     };
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-    return launch('queue', 'queue', args, this.#guard);
+    return launch('queue', 'queue', options, this.#guard);
   }
 }
 

@@ -94,23 +94,17 @@ export function hubTransport(settings: HubSettings, log: Logger): Hub {
 }
 
 function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {
-  const { pollUs, connectionsMax, connectionsPerAddressMax, handshakesMax, unfinishedMaxBytes, unreadMaxBytes } =
-    settings;
-  const given = Object.entries({
-    pollUs,
-    connectionsMax,
-    connectionsPerAddressMax,
-    handshakesMax,
-    unfinishedMaxBytes,
-    unreadMaxBytes,
-  }).filter((entry): entry is [keyof typeof ZMTP_ONLY, number] => entry[1] !== undefined);
-  if (settings.transport === 'zmtp')
-    return new ZmtpTransport({ ...Object.fromEntries(given), memory, mapsBodies: true });
+  const names = Object.keys(ZMTP_ONLY) as (keyof typeof ZMTP_ONLY)[];
+  const given = names.filter((name) => settings[name] !== undefined);
+  if (settings.transport === 'zmtp') {
+    const limits = Object.fromEntries(given.map((name) => [name, settings[name]]));
+    return new ZmtpTransport({ ...limits, memory, mapsBodies: true });
+  }
   const [misplaced] = given;
   if (misplaced === undefined) return zmqTransport({ memory });
   throw new ProjError(
     'OPTIONS_INVALID',
-    `${ZMTP_ONLY[misplaced[0]]}: needs --transport zmtp, because libzmq has no such limit`,
+    `${ZMTP_ONLY[misplaced]}: needs --transport zmtp, because libzmq has no such limit`,
   );
 }
 

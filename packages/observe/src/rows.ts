@@ -31,37 +31,23 @@ export function serviceRow(
   work: LatencyRow,
   before: ServiceRow | undefined,
 ): ServiceRow {
-  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers, isPaused, isDead } = service;
   if (
-    before?.outcomes === outcomes &&
+    before?.outcomes === service.outcomes &&
     before.wait === wait &&
     before.work === work &&
-    before.requests === requests &&
-    before.resends === resends &&
+    before.requests === service.requests &&
+    before.resends === service.resends &&
     before.rate === rate &&
-    before.waiting === waiting &&
-    before.oldestWaitingMs === oldestWaitingMs &&
-    before.running === running &&
-    before.workers === workers &&
-    before.isPaused === isPaused &&
-    before.isDead === isDead
+    before.waiting === service.waiting &&
+    before.oldestWaitingMs === service.oldestWaitingMs &&
+    before.running === service.running &&
+    before.workers === service.workers &&
+    before.isPaused === service.isPaused &&
+    before.isDead === service.isDead
   )
     return before;
-  const row = {
-    protocol,
-    name,
-    requests,
-    outcomes,
-    resends,
-    rate,
-    waiting,
-    oldestWaitingMs,
-    running,
-    workers,
-    wait,
-    work,
-  };
-  return { ...row, ...(isPaused === undefined ? {} : { isPaused }), ...(isDead === undefined ? {} : { isDead }) };
+  const { waitMs: _wait, workMs: _work, ...figures } = service;
+  return { protocol, ...figures, rate, wait, work };
 }
 
 /** The row of a worker. Keeps the moments in `before` unless they have really moved. */
