@@ -6,4 +6,5 @@ export type TestPlan =
 
 export const INTEROP: string;
 export function planOf(args: readonly string[]): TestPlan;
+export function runsOf(tasks: readonly string[], built: readonly string[]): string[][];
 export function filesWith(patterns: readonly string[], paths: readonly string[]): string[];

@@ -10,6 +10,22 @@ function tasksOf(modes) {
   return [...(modes.has('--rest') ? [] : SHORT), 'long', ...interop];
 }
 
+/** Tasks that wait for builds, all or in part. */
+const OF_BUILDS = ['rules', 'build', 'long', 'interop'];
+
+/**
+ * The arguments of turbo for tasks, for one run or for two side by side: what waits for builds, and what needs none. In one run the tests of packages would take all
+ * places before the last build is made, and the longest task, which waits for that one, would begin last. `built` are the packages whose tests run builds.
+ */
+export function runsOf(tasks, built) {
+  if (!tasks.includes('test')) return [tasks];
+  const isOfBuilds = (task) => OF_BUILDS.includes(task);
+  return [
+    [...tasks.filter(isOfBuilds), ...built.map((name) => `${name}#test`)],
+    [...tasks.filter((task) => !isOfBuilds(task)), ...built.map((name) => `--filter=!${name}`)],
+  ];
+}
+
 /** Folder of the tests with peers in other languages. */
 export const INTEROP = 'tests/interop/';
 

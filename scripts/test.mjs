@@ -11,12 +11,12 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { countReport, countTask, failuresOf } from './counts.mjs';
-import { filesWith, planOf } from './test-plan.mjs';
+import { filesWith, planOf, runsOf } from './test-plan.mjs';
 
 const SUMMARIES = '.turbo/runs';
 
-/** Runs a command in the foreground; signals go to it, its exit code comes back. */
-function run(command, ...rest) {
+/** Runs a command in the foreground; signals go to it, its exit code comes back, or the signal that ended it. */
+function start(command, ...rest) {
   const child = spawn(command, rest, { stdio: 'inherit' });
   // A terminal tells the child of Ctrl-C by itself.
   const forward = (signal) => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal);
@@ -25,20 +25,31 @@ function run(command, ...rest) {
     child.on('error', reject);
     child.on('exit', (code, signal) => {
       process.off('SIGINT', forward).off('SIGTERM', forward);
-      if (signal !== null) process.exit(128 + constants.signals[signal]);
-      finished(code);
+      finished({ code, signal });
     });
   });
 }
 
+/** Runs commands side by side; 0, or the exit code of the first that failed. */
+async function run(...commands) {
+  const ends = await Promise.all(commands.map((words) => start(...words)));
+  const killed = ends.find(({ signal }) => signal !== null);
+  if (killed !== undefined) process.exit(128 + constants.signals[killed.signal]);
+  return ends.find(({ code }) => code !== 0)?.code ?? 0;
+}
+
 const readJson = (path) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined);
 
-/** The tasks of the run that has just ended, without those that only order others. */
-function tasksOfRun() {
-  const [summary] = existsSync(SUMMARIES) ? readdirSync(SUMMARIES) : [];
-  if (summary === undefined) return [];
-  return readJson(join(SUMMARIES, summary)).tasks.filter((task) => task.command !== '<NONEXISTENT>');
+/** The tasks of the runs that have just ended, without those that only order others. */
+function tasksOfRuns() {
+  const summaries = existsSync(SUMMARIES) ? readdirSync(SUMMARIES) : [];
+  return summaries
+    .flatMap((summary) => readJson(join(SUMMARIES, summary)).tasks)
+    .filter((task) => task.command !== '<NONEXISTENT>');
 }
+
+/** Programs are tested as they are built, and so is what lies in `tests`. */
+const builtPackages = () => [...readdirSync('apps').map((name) => `@proj/app-${name}`), '@proj/tests'];
 
 /** Nothing of an earlier run may be counted; turbo puts the reports of cached tasks back. */
 function forgetEarlierRuns() {
@@ -51,10 +62,11 @@ function forgetEarlierRuns() {
 async function runTasks(tasks) {
   forgetEarlierRuns();
   const flags = ['--continue=dependencies-successful', '--summarize', '--log-order=grouped', '--output-logs=new-only'];
-  // More tasks than cores: many tests wait for other processes. Those of packages need no builds, but let them go first (turbo.json), because the longest
-  // task, @proj/tests#test, waits for all of them.
-  const code = await run('turbo', 'run', ...tasks, ...flags, '--concurrency=300%');
-  const counts = tasksOfRun().map((task) => {
+  const runs = runsOf(tasks, builtPackages());
+  // More tasks than cores: many tests wait for other processes. Those that run beside the builds have less to wait for.
+  const places = ['--concurrency=300%', '--concurrency=200%'];
+  const code = await run(...runs.map((words, at) => ['turbo', 'run', ...words, ...flags, places[at]]));
+  const counts = tasksOfRuns().map((task) => {
     const report = readJson(join(task.directory, 'reports', `${task.task}.json`));
     const count = countTask(task, report);
     if (count.failed > 0) tellFailures(task, count, report);
@@ -91,11 +103,11 @@ async function runPatterns({ patterns, options, folder }) {
   // A simulation runs on the sources: whoever looks for a bug by its seed does not want to wait for builds.
   const built = patterns[0]?.startsWith('simulation')
     ? 0
-    : await run('turbo', 'run', 'build', 'declarations', '--output-logs=errors-only');
+    : await run(['turbo', 'run', 'build', 'declarations', '--output-logs=errors-only']);
   if (built !== 0) return built;
   const report = join(tmpdir(), `proj-${process.pid}.json`);
   try {
-    const code = await run(
+    const code = await run([
       'vitest',
       'run',
       '--reporter=default',
@@ -103,7 +115,7 @@ async function runPatterns({ patterns, options, folder }) {
       `--outputFile.json=${report}`,
       ...chosen.map(fromRoot),
       ...options,
-    );
+    ]);
     const counted = readJson(report);
     return finish(counted === undefined ? [] : [countReport(counted)], code);
   } finally {

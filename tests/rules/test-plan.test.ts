@@ -1,5 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { filesWith, INTEROP, planOf } from '../../scripts/test-plan.mjs';
+import { filesWith, INTEROP, planOf, runsOf } from '../../scripts/test-plan.mjs';
+import { PACKAGES, ROOT } from './workspace.js';
+
+/** What is read of a turbo.json. */
+interface Turbo {
+  readonly tasks: Record<string, { readonly dependsOn?: readonly string[] }>;
+}
 
 const SHORT = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
 
@@ -33,6 +41,30 @@ describe('npm test', () => {
     [['--all', '--rest', 'a'], '--rest takes no pattern'],
   ])('refuses %j with a sentence', (args, sentence) => {
     expect(planOf(args)).toEqual({ refused: expect.stringContaining(sentence) as string });
+  });
+});
+
+describe('a run of tasks', () => {
+  it('has the tests of packages beside builds and what waits for these', () => {
+    expect(runsOf([...SHORT, 'long'], ['@proj/app-x', '@proj/tests'])).toEqual([
+      ['rules', 'build', 'long', '@proj/app-x#test', '@proj/tests#test'],
+      ['types', 'lint', 'format', 'unused', 'test', '--filter=!@proj/app-x', '--filter=!@proj/tests'],
+    ]);
+  });
+
+  it('without tests of packages is one', () => {
+    expect(runsOf(['long', 'interop'], ['@proj/tests'])).toEqual([['long', 'interop']]);
+  });
+
+  it('makes no build in both runs, for they would write the same files: of the other packages, no test waits for one', () => {
+    const files = ['turbo.json', ...PACKAGES.map(({ dir }) => `${dir}/turbo.json`)].filter((path) =>
+      existsSync(join(ROOT, path)),
+    );
+    const waiting = files.filter((path) => {
+      const { tasks } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Turbo;
+      return (tasks['test']?.dependsOn ?? []).some((task) => /(^|#|\^)build$/.test(task));
+    });
+    expect(waiting.filter((path) => !path.startsWith('apps/'))).toEqual([]);
   });
 });
 
