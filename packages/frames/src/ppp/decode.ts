@@ -23,9 +23,9 @@ export function decodePppAtQueue(frames: Frames): PppToQueue {
     if (fault !== undefined) return malformed(fault);
     return { kind: first[0] === CONTROL.ready ? 'ready' : 'heartbeat' };
   }
-  const end = frames.findIndex(isEmpty);
+  const end = firstEmpty(frames);
   if (end < 1 || frames.length === end + 1) return malformed('reply-malformed');
-  return { kind: 'reply', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
+  return { kind: 'reply', addresses: part(frames, 0, end), content: part(frames, end + 1, frames.length) };
 }
 
 /** Decodes a message received by a worker's DEALER. One frame that is not control is content. Never throws. */
@@ -35,10 +35,10 @@ export function decodePppAtWorker(frames: Frames): PppToWorker {
   if (frames.length === 1 && first.length === 0) return malformed('control-empty');
   if (frames.length === 1 && controlFault(first) === undefined)
     return first[0] === CONTROL.heartbeat ? { kind: 'heartbeat' } : malformed('control-unexpected');
-  const end = frames.findIndex(isEmpty);
+  const end = firstEmpty(frames);
   if (end === -1) return { kind: 'request', addresses: undefined, content: frames };
   if (frames.length === end + 1) return malformed('request-malformed');
-  return { kind: 'request', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
+  return { kind: 'request', addresses: part(frames, 0, end), content: part(frames, end + 1, frames.length) };
 }
 
 /**
@@ -49,10 +49,10 @@ export function decodePppAtFrontend(frames: Frames): PppToFrontend {
   const [first] = frames;
   if (first === undefined) return malformed('no-frames');
   if (frames.length === 1 && controlFault(first) === undefined) return malformed('control-unexpected');
-  const end = frames.findIndex(isEmpty);
+  const end = firstEmpty(frames);
   if (end === -1) return { kind: 'client-request', hops: undefined, content: frames };
   if (frames.length === end + 1) return malformed('request-no-content');
-  return { kind: 'client-request', hops: frames.slice(0, end), content: frames.slice(end + 1) };
+  return { kind: 'client-request', hops: part(frames, 0, end), content: part(frames, end + 1, frames.length) };
 }
 
 /**
@@ -60,9 +60,9 @@ export function decodePppAtFrontend(frames: Frames): PppToFrontend {
  * must reject a reply that has some. Never throws.
  */
 export function decodePppAtClient(frames: Frames): PppToClient {
-  const end = frames.findIndex(isEmpty);
+  const end = firstEmpty(frames);
   if (end === -1 || frames.length === end + 1) return malformed('reply-malformed');
-  return { kind: 'client-reply', hops: frames.slice(0, end), content: frames.slice(end + 1) };
+  return { kind: 'client-reply', hops: part(frames, 0, end), content: part(frames, end + 1, frames.length) };
 }
 
 function controlFault(frame: Uint8Array): PppMalformedReason | undefined {
@@ -71,8 +71,16 @@ function controlFault(frame: Uint8Array): PppMalformedReason | undefined {
   return frame[0] === CONTROL.ready || frame[0] === CONTROL.heartbeat ? undefined : 'control-unknown';
 }
 
-function isEmpty(frame: Uint8Array): boolean {
-  return frame.length === 0;
+/** The index of the first empty frame, or -1. */
+function firstEmpty(frames: Frames): number {
+  for (let index = 0; index < frames.length; index++) if (frames[index]?.length === 0) return index;
+  return -1;
+}
+
+/** The frames from `from` up to `to`. Most parts have one or none; `slice` would dominate the cost. */
+function part(frames: Frames, from: number, to: number): Frames {
+  if (to === from) return [];
+  return to === from + 1 ? [frames[from] as Uint8Array] : frames.slice(from, to);
 }
 
 function malformed(reason: PppMalformedReason): PppMalformed {

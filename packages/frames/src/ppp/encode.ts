@@ -30,17 +30,20 @@ export function encodePpp(command: PppCommand): Uint8Array[] {
   }
 }
 
-/** `[*address empty] content` */
+/**
+ * `[*address empty] content`. Most messages have at most one address and one frame of content: their array is made in its final size, because one
+ * that grows takes four times the memory.
+ */
 function enveloped(stack: PppStack, content: PppContent): Uint8Array[] {
   if (content.length === 0) throw new RangeError('a message needs at least one content frame, an empty one if need be');
   if (stack === undefined) return [...content];
-  const frames: Uint8Array[] = [];
-  for (const address of stack) {
+  for (const address of stack)
     if (isEmpty(address)) throw new RangeError('an address is empty and would end the address stack');
-    frames.push(address);
-  }
-  frames.push(EMPTY_FRAME);
-  for (const frame of content) frames.push(frame);
+  if (stack.length > 1) return [...stack, EMPTY_FRAME, ...content];
+  const [address] = stack;
+  const [first] = content as [Uint8Array];
+  const frames = address === undefined ? [EMPTY_FRAME, first] : [address, EMPTY_FRAME, first];
+  for (let index = 1; index < content.length; index++) frames.push(content[index] as Uint8Array);
   return frames;
 }
 

@@ -85,7 +85,7 @@ export class ClientRequest extends Request {
   readonly expiry = new Deadline<ClientRequest>(this);
 
   constructor(client: ClientEntry, { hops, content }: PppClientRequest) {
-    super([client.peer.id, ...(hops ?? [])], content);
+    super(hops === undefined || hops.length === 0 ? [client.peer.id] : [client.peer.id, ...hops], content);
     this.client = client;
     this.bare = hops === undefined;
   }
