@@ -4,6 +4,7 @@
  */
 import type {
   NfpAnswer,
+  NfpBody,
   NfpBrokerOpen,
   NfpCall,
   NfpClientAnswer,
@@ -111,7 +112,7 @@ function clientToBroker(frames: Frames): NfpToBroker {
       if (target === undefined) return refused('target', form, frames);
       const uuid = readName(frames[REST + 2] as Uint8Array);
       if (uuid === undefined) return refused('uuid', form, frames);
-      return { kind: 'client-call', form, command: name, service, target, uuid, body: frames.slice(REST + 3) };
+      return { kind: 'client-call', form, command: name, service, target, uuid, body: bodyFrom(frames, REST + 3) };
     }
     default:
       return refused('direction', form, frames);
@@ -156,15 +157,21 @@ function answerToBroker(name: NfpAnswer, { form }: Command, frames: Frames): Nfp
   if (uuid === undefined) return malformed('uuid', 'worker');
   const status = readStatus(frames[at + 1] as Uint8Array);
   if (status === undefined) return malformed('status', 'worker');
-  const body = frames.slice(at + 2);
+  const { status: code, statusText } = status;
+  const body = bodyFrom(frames, at + 2);
   const first = frames[REST] as Uint8Array;
   if (addressed) {
     if (!isRoutingId(first)) return malformed('shape', 'worker');
-    return { kind: 'worker-answer', form, command: name, client: first, uuid, ...status, body };
+    return { kind: 'worker-answer', form, command: name, client: first, uuid, status: code, statusText, body };
   }
   const service = readName(first);
   if (service === undefined) return malformed('service', 'worker');
   return { kind: 'worker-table-answer', form, command: name, service, uuid, ...status, body };
+}
+
+/** Most bodies have one frame; `slice` would dominate the cost. */
+function bodyFrom(frames: Frames, at: number): NfpBody {
+  return frames.length === at + 1 ? [frames[at] as Uint8Array] : frames.slice(at);
 }
 
 /** `client empty uuid body`, or `service target uuid body` as in the tables. */
