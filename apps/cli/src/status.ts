@@ -1,12 +1,12 @@
 /**
  * `proj status`: the work of a program and who does it. Over HTTP, or as the protocol reports it: MMI, an admin port, a monitor socket.
  */
-import { connectEndpoints, defineCommand, oneOf, onOff, printable, transportOption, withinADay } from '@proj/appkit';
+import { connectEndpoints, defineCommand, onOff, printable, transportOption, withinADay } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
 import { printableTable } from './http/cells.js';
-import { maybeProgramOptions } from './http/options.js';
+import { anyProtocol, maybeProgramOptions, wrongProtocol } from './http/options.js';
 import { overviewOf } from './http/overview.js';
 import { openProgram } from './http/program.js';
 import { listServices, listWorkers } from './listings.js';
@@ -29,9 +29,7 @@ const options = z.strictObject({
     .describe(
       "what to ask without --http: a broker, EventMQ's admin port, or the monitor socket of a queue (default: the usual port on this machine)",
     ),
-  protocol: oneOf(['mdp', 'mdp01', 'nfp', 'emqp', 'pzq'])
-    .default('emqp')
-    .describe('without --http: Majordomo 0.2 or 0.1, NORFAB, EventMQ, or PZQ'),
+  protocol: anyProtocol().default('emqp').describe('without --http: Majordomo 0.2 or 0.1, NORFAB, EventMQ, or PZQ'),
   timeoutMs: withinADay().default(2500).describe('how long the answers may take'),
   transport: transportOption(),
   json: onOff().default(false).describe('print one JSON object'),
@@ -75,13 +73,14 @@ export const status = defineCommand({
   ],
   async run({ settings, stop, print }) {
     const { http, protocol, json } = settings;
-    const connect = settings.connect ?? [CONNECT[protocol]];
     if (http !== undefined) {
       const { notes: _, history, ...model } = await (await openProgram({ ...settings, http })).model(stop);
       if (json) print(JSON.stringify({ ...model, point: history.at(-1) }));
       else for (const line of linesOf(overviewOf({ ...model, notes: [], history }))) print(line);
       return 0;
     }
+    if (protocol === 'ppp') throw wrongProtocol(protocol, Object.keys(CONNECT));
+    const connect = settings.connect ?? [CONNECT[protocol]];
     switch (protocol) {
       case 'emqp':
         return printEmqp({ ...settings, connect }, stop, print);

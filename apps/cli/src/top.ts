@@ -1,9 +1,9 @@
 /** `proj top`: a live view of a program in the terminal, over HTTP or, for a Majordomo broker, over MMI. */
 import { setTimeout } from 'node:timers/promises';
-import { connectEndpoints, defineCommand, oneOf, transportOption } from '@proj/appkit';
+import { connectEndpoints, defineCommand, transportOption } from '@proj/appkit';
 import { isProjError } from '@proj/client';
 import * as z from 'zod';
-import { BROKER, topOptions } from './http/options.js';
+import { anyProtocol, BROKER, topOptions, wrongProtocol } from './http/options.js';
 import { overviewOf } from './http/overview.js';
 import { openProgram } from './http/program.js';
 import type { ProgramSettings } from './http/program.js';
@@ -38,7 +38,7 @@ const options = z.strictObject({
     .describe(
       'without --http: Majordomo brokers to ask over MMI, in order of preference; only brokers of this project list their services',
     ),
-  protocol: oneOf(['mdp', 'mdp01']).default('mdp').describe('with --connect: Majordomo 0.2 or 0.1'),
+  protocol: anyProtocol().default('mdp').describe('without --http: mdp or mdp01, Majordomo 0.2 or 0.1'),
   transport: transportOption(),
 });
 
@@ -56,11 +56,12 @@ export const top = defineCommand({
     { what: 'once, as text', line: '| cat' },
   ],
   async run({ settings, stop, print }) {
-    const { http, connect } = settings;
+    const { http, connect, protocol } = settings;
     const show = (source: Source) => (hasTerminal() ? follow(source, stop) : printOnce(source, stop, print));
     if (http !== undefined || connect === undefined) await show(await overHttp({ ...settings, http: http ?? BROKER }));
+    else if (protocol !== 'mdp' && protocol !== 'mdp01') throw wrongProtocol(protocol, ['mdp', 'mdp01']);
     else
-      await withClient({ ...settings, connect, tries: TRIES }, stop, undefined, ({ client }) =>
+      await withClient({ ...settings, connect, protocol, tries: TRIES }, stop, undefined, ({ client }) =>
         show(new MmiBroker(client, connect.join(', '))),
       );
     return 0;

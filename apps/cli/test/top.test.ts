@@ -10,6 +10,7 @@ import { keysOf } from '../src/top/keys.js';
 import { extentOf, Screen } from '../src/top/screen.js';
 import { press, START } from '../src/top/state.js';
 import type { View } from '../src/top/state.js';
+import { status } from '../src/status.js';
 import { top } from '../src/top.js';
 import { run, showQueue } from './in-process.js';
 import { smallModel } from './model.js';
@@ -199,6 +200,19 @@ describe('cells', () => {
 });
 
 describe('without a terminal', () => {
+  it.each([
+    [top, ['ppp', 'nfp', 'emqp', 'pzq']],
+    [status, ['ppp']],
+  ])('takes any protocol over HTTP, and elsewhere only those it speaks', async (command, others) => {
+    await using queue = await showQueue();
+    queue.tick();
+    for (const protocol of others) {
+      expect(await run(command, [], { http: queue.url, protocol })).toMatchObject({ code: 0 });
+      const refused = run(command, [], { connect: ['tcp://127.0.0.1:9'], protocol });
+      await expect(refused).rejects.toThrow(`--protocol = "${protocol}": must be one of mdp, mdp01`);
+    }
+  });
+
   it('everything is printed once', async () => {
     await using queue = await showQueue();
     const { code, lines } = await run(top, [], { http: queue.url });

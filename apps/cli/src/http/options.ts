@@ -1,5 +1,6 @@
 /** Options of the commands that use a program's HTTP interface. */
-import { text, withinADay } from '@proj/appkit';
+import { oneOf, text, withinADay } from '@proj/appkit';
+import { ProjError } from '@proj/client';
 
 /** Where `npm start` serves its broker and its queue. */
 export const BROKER = 'http://127.0.0.1:8055/';
@@ -7,6 +8,15 @@ const QUEUE = 'http://127.0.0.1:8056/';
 
 const limit = () => withinADay();
 const url = () => text('URL', 'an address such as http://127.0.0.1:8055/');
+
+/** The protocol of a command that also works over HTTP, where it does not matter: a variable may name one for other commands. */
+export const anyProtocol = () => oneOf(['mdp', 'mdp01', 'ppp', 'nfp', 'emqp', 'pzq']);
+
+/** What such a command says without HTTP if it cannot use the protocol. */
+export function wrongProtocol(protocol: string, usable: readonly string[]): ProjError {
+  const rule = `must be one of ${usable.join(', ')} without --http`;
+  return new ProjError('OPTIONS_INVALID', `--protocol = "${protocol}": ${rule}`);
+}
 
 /** Options of commands that look at any program. */
 export const programOptions = {
