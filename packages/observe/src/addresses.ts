@@ -1,5 +1,5 @@
 /** Addresses to listen on, and names that clients may use for them. */
-import { lookup } from 'node:dns/promises';
+import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
 import { ProjError } from '@proj/transport';
 
@@ -26,6 +26,6 @@ export function isLocalName(host: string | undefined): boolean {
 /** All addresses of `localhost`, which clients may take for either; other hosts have the one that the system chooses. */
 export async function addressesOf(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];
-  const all = await lookup(host, { all: true }).catch(() => []);
+  const all = await dns.lookup(host, { all: true }).catch(() => []);
   return all.map(({ address }) => address);
 }

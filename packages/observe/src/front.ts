@@ -10,6 +10,8 @@ import type { HttpTurns } from './turns.js';
 export interface FrontBounds {
   readonly connectionsMax: number;
   readonly headMaxBytes: number;
+  /** How long a connection waits for its turn at most. */
+  readonly waitMs: number;
   /** From the turn of a connection to the end of its head. */
   readonly headMs: number;
 }
@@ -73,7 +75,12 @@ export class Front {
     const { remoteAddress: address = '' } = socket;
     // A client may leave before its turn.
     socket.on('error', () => undefined);
+    const patience = setTimeout(() => socket.destroy(), this.#bounds.waitMs).unref();
+    socket.once('close', () => {
+      clearTimeout(patience);
+    });
     this.#turns.take(address, socket, () => {
+      clearTimeout(patience);
       this.#readHead(socket, (bytes) => {
         const refusal = this.#refusalOf(bytes, address);
         if (refusal === undefined) {

@@ -43,10 +43,11 @@ const HEADERS_MAX_BYTES = 8192;
  */
 const BACKLOG = 128;
 /** Floods get little of a core. A connection takes one turn, for its only request. */
-const TURNS = { perSecond: 25, savedMax: 50, waitingMax: 512 };
+const TURNS = { perSecond: 25, savedMax: 50, waitingMax: 1024 };
 /** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
-const FRONT = { connectionsMax: 128, headMaxBytes: HEADERS_MAX_BYTES, headMs: REQUEST_MS };
+/** A crowd waits here: connections that are cut at once come back at once, and that costs more than keeping them. */
+const FRONT = { connectionsMax: 1152, headMaxBytes: HEADERS_MAX_BYTES, waitMs: 8000, headMs: REQUEST_MS };
 const STREAMS_MAX = 64;
 const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
 const NO_PAGE = 'This program was built without its page. See /metrics and /api/model.';

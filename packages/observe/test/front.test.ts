@@ -16,10 +16,10 @@ afterEach(async () => {
 });
 
 /** A server behind a front that refuses `/refused`. */
-async function start(bounds = {}) {
+async function start(bounds = {}, waitMs = 60_000) {
   const clock = new ManualClock();
   const turns = new HttpTurns({ perSecond: 1, savedMax: 3, waitingMax: 10, ...bounds }, clock);
-  const front = new Front({ connectionsMax: 10, headMaxBytes: 1000, headMs: 60_000 }, turns, ({ path }) =>
+  const front = new Front({ connectionsMax: 10, headMaxBytes: 1000, waitMs, headMs: 60_000 }, turns, ({ path }) =>
     path === '/refused' ? REFUSALS.notFound : undefined,
   );
   const served: string[] = [];
@@ -44,7 +44,7 @@ async function start(bounds = {}) {
     const accepting = once(server, 'connection');
     let text = '';
     socket.setEncoding('latin1').on('data', (data: string) => (text += data));
-    const closed = once(socket, 'close').then(() => text);
+    const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
     const [[peer]] = (await Promise.all([accepting, once(socket, 'connect')])) as [[Socket], unknown];
     /** Sends a piece and waits until it was read. */
     const send = async (piece: string) => {
@@ -124,6 +124,14 @@ it('reads nothing of a connection before its turn', async () => {
   clock.advance(1000);
   socket.write('Host: a\r\n\r\n');
   expect(await closed).toContain('200 OK');
+});
+
+it('cuts a connection that waits too long for its turn', async () => {
+  const { served, open } = await start({ savedMax: 0 }, 1);
+  const { socket, closed } = await open();
+  socket.write(GET);
+  expect(await closed).toBe('');
+  expect(served).toEqual([]);
 });
 
 it('gives the turn of a connection that has left to the next one', async () => {

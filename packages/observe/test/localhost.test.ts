@@ -1,7 +1,8 @@
+import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { serveHttp } from '../src/http.js';
 import { observe } from '../src/observe.js';
 import { fakeServer } from './fake-server.js';
@@ -9,12 +10,12 @@ import { fakeServer } from './fake-server.js';
 /** The last one is not of this machine. */
 const ADDRESSES = ['127.0.0.1', '::1', '192.0.2.1'];
 
-vi.mock('node:dns/promises', () => ({
-  default: {},
-  lookup: () => Promise.resolve(ADDRESSES.map((address) => ({ address }))),
-}));
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 it('serves all addresses of localhost that there are, and guards them', async () => {
+  vi.spyOn(dns, 'lookup').mockResolvedValue(ADDRESSES.map((address) => ({ address, family: 0 })) as never);
   const servers = [{ protocol: 'mdp', facade: fakeServer({ protocol: 'mdp' }) }];
   const observer = observe({ name: 'test', version: '1.0.0', servers, every: () => () => undefined });
   const http = await serveHttp({ listen: 'localhost:0', observer });
