@@ -116,7 +116,7 @@ it('every note code is in docs/operations.md, with its packages', () => {
     for (const path of readdirSync(join(ROOT, 'packages', name, 'src'), { recursive: true, encoding: 'utf8' }))
       if (path.endsWith('.ts') && !path.endsWith('.test.ts'))
         for (const [, code = ''] of read(join('packages', name, 'src', path)).matchAll(
-          /^.*\breadonly code: '([a-z-]+)'/gm,
+          /^.*\b(?:readonly code: |DropNote<)'([a-z-]+)'/gm,
         ))
           speakers.set(code, (speakers.get(code) ?? new Set()).add(name));
   const codes = [...speakers].map(([code, names]) => [code, [...names].sort().join(', ')]).sort();
