@@ -22,6 +22,10 @@ const CONNECT = {
   pzq: 'tcp://127.0.0.1:11133',
 };
 
+function isAskable(protocol: string): protocol is keyof typeof CONNECT {
+  return Object.hasOwn(CONNECT, protocol);
+}
+
 const options = z.strictObject({
   ...maybeProgramOptions,
   connect: connectEndpoints()
@@ -79,7 +83,7 @@ export const status = defineCommand({
       else for (const line of linesOf(overviewOf({ ...model, notes: [], history }))) print(line);
       return 0;
     }
-    if (protocol === 'ppp') throw wrongProtocol(protocol, Object.keys(CONNECT));
+    if (!isAskable(protocol)) throw wrongProtocol(protocol, Object.keys(CONNECT));
     const connect = settings.connect ?? [CONNECT[protocol]];
     switch (protocol) {
       case 'emqp':

@@ -1,6 +1,7 @@
 /** Options of the commands that use a program's HTTP interface. */
 import { oneOf, text, withinADay } from '@proj/appkit';
 import { ProjError } from '@proj/client';
+import { protocolNames } from '../protocols/index.js';
 
 /** Where `npm start` serves its broker and its queue. */
 export const BROKER = 'http://127.0.0.1:8055/';
@@ -10,7 +11,7 @@ const limit = () => withinADay();
 const url = () => text('URL', 'an address such as http://127.0.0.1:8055/');
 
 /** The protocol of a command that also works over HTTP, where it does not matter: a variable may name one for other commands. */
-export const anyProtocol = () => oneOf(['mdp', 'mdp01', 'ppp', 'nfp', 'emqp', 'pzq']);
+export const anyProtocol = () => oneOf(protocolNames);
 
 /** What such a command says without HTTP if it cannot use the protocol. */
 export function wrongProtocol(protocol: string, usable: readonly string[]): ProjError {

@@ -28,5 +28,8 @@ export type CallableName = keyof typeof callables;
 /** Their names. */
 export const callableNames = Object.keys(callables) as [CallableName, ...CallableName[]];
 
+/** What `--protocol` of any command may be. */
+export const protocolNames = ['mdp', 'mdp01', 'ppp', 'nfp', 'emqp', 'pzq'] as const;
+
 /** What programs tell figures of over HTTP. */
 export const SERVED = ['mdp', 'ppp', 'emqp', 'nfp', 'pzq', 'scheduler'];
