@@ -30,6 +30,13 @@ describe('DeadlineHeap', () => {
     expect(heap.deadline).toBe(30);
   });
 
+  it('hands out nothing before it may, however often it is postponed', () => {
+    const { heap } = heapOf(10, 20);
+    heap.postpone(5, 10);
+    heap.postpone(1, 10);
+    expect([heap.deadline, heap.takeDue(14), heap.takeDue(15), heap.deadline]).toEqual([15, undefined, 0, 20]);
+  });
+
   it('lists what falls due next, as takeDue would hand it out, and keeps it', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20 })), fc.nat(30), (ats, count) => {

@@ -22,6 +22,7 @@ export class HeapDeadline<Value> {
 export class DeadlineHeap<Value> {
   readonly #entries: HeapDeadline<Value>[] = [];
   #order = 0;
+  #notBefore = -Infinity;
 
   /** Number of entries. */
   get size(): number {
@@ -30,7 +31,8 @@ export class DeadlineHeap<Value> {
 
   /** When the next entry falls due; `Infinity` if the heap is empty. */
   get deadline(): number {
-    return this.#entries[0]?.at ?? Infinity;
+    const first = this.#entries[0];
+    return first === undefined ? Infinity : Math.max(first.at, this.#notBefore);
   }
 
   /** The next value to fall due, without removing it. */
@@ -88,9 +90,14 @@ export class DeadlineHeap<Value> {
   /** Removes and returns the earliest value if it is due, else returns `undefined`. Call until it returns `undefined`. */
   takeDue(now: number): Value | undefined {
     const first = this.#entries[0];
-    if (first === undefined || first.at > now) return undefined;
+    if (first === undefined || first.at > now || this.#notBefore > now) return undefined;
     this.remove(first);
     return first.value;
+  }
+
+  /** Lets nothing fall due before `now + ms`. Never shortens an earlier postponement. */
+  postpone(ms: number, now: number): void {
+    this.#notBefore = Math.max(this.#notBefore, now + ms);
   }
 
   /** Throws if an entry is out of order or misplaced. */

@@ -1,10 +1,10 @@
 /** What has waited too long, a slice per step, so that no step takes long however much falls due at once. Knows no protocol. */
-import type { DeadlineList } from '@proj/heartbeat';
+import type { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { PAUSE_MS, SLICE } from './errands.js';
 
 /** Takes what is due. If that is more than a slice, the rest falls due a moment later. */
 export function* dueOf<Value>(
-  list: Pick<DeadlineList<Value>, 'takeDue' | 'postpone'>,
+  list: Pick<DeadlineList<Value> | DeadlineHeap<Value>, 'takeDue' | 'postpone'>,
   now: number,
 ): Generator<Value, void, void> {
   for (let left = SLICE; left > 0; left--) {

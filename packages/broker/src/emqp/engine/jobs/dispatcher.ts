@@ -3,6 +3,7 @@ import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj
 import { setSince } from '@proj/transport/engine';
 import { chooseDisplaced } from '../../../shared/displacement.js';
 import { dueOf } from '../../../shared/due.js';
+import { PAUSE_MS, SLICE } from '../../../shared/errands.js';
 import { sharerOf } from '../../../shared/names.js';
 import type { EmqpBrokerSettings } from '../../options.js';
 import type { EmqpParty } from '../events.js';
@@ -187,7 +188,7 @@ export class Dispatcher {
     const { routes, patience } = this.#state;
     const { now } = this.#out;
     for (const job of dueOf(routes, now)) this.#noLongerAwaited(job, 'result-expired');
-    for (let queue = patience.takeDue(now); queue !== undefined; queue = patience.takeDue(now)) this.#moveOn(queue);
+    for (const queue of dueOf(patience, now)) this.#moveOn(queue);
   }
 
   /**
@@ -228,16 +229,19 @@ export class Dispatcher {
     return Math.max(job.waitingSince, queue.unservedSince) + this.#settings.requestTtlMs;
   }
 
-  /** Rule 14: requests that have waited too long move to queue `default`. */
+  /** Rule 14: requests that have waited too long move to queue `default`, a slice at a time. */
   #moveOn(queue: Queue): void {
-    for (let job = queue.oldest; job !== undefined; job = queue.oldest) {
-      if (this.#movesAt(job, queue) > this.#out.now) break;
+    const { now } = this.#out;
+    let left = SLICE;
+    for (let job = queue.oldest; job !== undefined && left > 0; job = queue.oldest, left--) {
+      if (this.#movesAt(job, queue) > now) break;
       queue.withdraw(job);
       this.#out.counters.moved++;
-      this.place(job, this.#state.queues.open(DEFAULT_QUEUE, this.#out.now), 'back');
+      this.place(job, this.#state.queues.open(DEFAULT_QUEUE, now), 'back');
     }
     this.#endings.reviewLater(queue);
-    this.#beginPatience(queue);
+    if (left > 0 || queue.oldest === undefined) this.#beginPatience(queue);
+    else this.#state.patience.set(queue.patience, now + PAUSE_MS);
   }
 
   #dispatch(job: Job, subscription: QueueSubscription): void {

@@ -1,5 +1,6 @@
 /** EventMQ broker: what workers report about jobs with READY and REPLY, and what their silence means. Rules 10, 11, 13, 17, 19 and 20. */
 import type { EmqpResult } from '@proj/frames/emqp';
+import { dueOf } from '../../../shared/due.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Job } from './job.js';
 import type { JobEndings } from './job-endings.js';
@@ -80,8 +81,7 @@ export class Results {
   expire(): void {
     const { releases, settling } = this.#state;
     const { now } = this.#out;
-    for (let job = releases.takeDue(now); job !== undefined; job = releases.takeDue(now))
-      this.#endings.unconfirmed(job);
+    for (const job of dueOf(releases, now)) this.#endings.unconfirmed(job);
     for (let worker = settling.takeDue(now); worker !== undefined; worker = settling.takeDue(now)) {
       worker.settled = true;
       this.releaseSilent(worker);
