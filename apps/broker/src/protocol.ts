@@ -72,3 +72,20 @@ export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   /** Binds and serves. Rejects with `ADDRESS_IN_USE` if an endpoint is taken, with `OPTIONS_INVALID` for inconsistent options. */
   serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
 }
+
+/** The settings whose names begin with a protocol's, without it: `mdpBridge` becomes `bridge`. */
+type OwnSettings<Settings, Name extends string> = {
+  [Key in keyof Settings as Key extends `${Name}${infer Own}` ? Uncapitalize<Own> : never]: Settings[Key];
+};
+
+/** A protocol's own settings, as its facade names them. */
+export function ownSettings<Settings extends object, Name extends string>(
+  settings: Settings,
+  name: Name,
+): OwnSettings<Settings, Name> {
+  const own = Object.entries(settings).flatMap(([key, value]: [string, unknown]) => {
+    const rest = key.startsWith(name) ? key.slice(name.length) : '';
+    return /^[A-Z]/.test(rest) ? [[rest.charAt(0).toLowerCase() + rest.slice(1), value]] : [];
+  });
+  return Object.fromEntries(own) as OwnSettings<Settings, Name>;
+}

@@ -15,8 +15,8 @@ import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@p
 import type { EmqpBrokerOptions } from '@proj/broker/emqp';
 import { lmdbRecords, postgresRecords } from '@proj/store';
 import { ProjError } from '@proj/transport';
-import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
+import { ownSettings } from '../protocol.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
 import { shownOf } from './shown.js';
@@ -86,7 +86,7 @@ export const emqp: Protocol<typeof options> = {
   usual: { heartbeatMs: HEARTBEAT_MS, liveness: LIVENESS },
   async serve(settings, { transport, log, access, onBroken, onEnded }) {
     const store = storeOf(settings.emqpStore);
-    const options = brokerOptions(settings, store);
+    const options = { ...brokerOptions(settings), store };
     const { maxMessageBytes } = options;
     const { emqpPublish, emqpSubscribe } = settings;
     const pubSub = new EmqpPubSub({
@@ -153,28 +153,16 @@ export const emqp: Protocol<typeof options> = {
   },
 };
 
-function brokerOptions(settings: Settings, store: RecordStore | undefined): EmqpBrokerOptions {
+function brokerOptions(settings: Settings): Omit<EmqpBrokerOptions, 'store'> {
   const { heartbeatMs = HEARTBEAT_MS, liveness = LIVENESS } = settings;
+  const { requestTtlMs, drainMs, registrationsPerSecondMax } = settings;
+  const { publish: _publish, subscribe: _subscribe, xpub: _xpub, ...others } = ownSettings(settings, 'emqp');
+  const { subscriberQueueMax: _subscriberQueueMax, store: _store, ...own } = others;
   return {
-    frontend: settings.emqpFrontend,
-    backend: settings.emqpBackend,
-    admin: settings.emqpAdmin,
+    ...own,
+    ...{ requestTtlMs, drainMs, registrationsPerSecondMax },
     heartbeatIntervalMs: heartbeatMs,
     expiryMs: heartbeatMs * liveness,
-    requestTtlMs: settings.requestTtlMs,
-    drainMs: settings.drainMs,
-    registrationsPerSecondMax: settings.registrationsPerSecondMax,
-    unknownQueue: settings.emqpUnknownQueue,
-    queueMax: settings.emqpQueueMax,
-    defaultQueueMax: settings.emqpDefaultQueueMax,
-    queueMaxBytes: settings.emqpQueueMaxBytes,
-    guaranteeAttempts: settings.emqpGuaranteeAttempts,
-    resultRouteTtlMs: settings.emqpResultRouteTtlMs,
-    store,
-    acceptance: settings.emqpAcceptance,
-    byes: settings.emqpByes,
-    allowClientDisconnect: settings.emqpAllowClientDisconnect,
-    maxMessageBytes: settings.emqpMaxMessageBytes,
   };
 }
 

@@ -3,6 +3,7 @@ import { bytes, endpointFromSchema, fromSchema, milliseconds, onOff, wholeNumber
 import { MdpBroker, mdpBrokerOptions } from '@proj/broker/mdp';
 import type { MdpBrokerOptions } from '@proj/broker/mdp';
 import * as z from 'zod';
+import { ownSettings } from '../protocol.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
@@ -70,25 +71,10 @@ export const mdp: Protocol<typeof options> = {
 };
 
 function brokerOptions(settings: Settings): MdpBrokerOptions {
-  const { heartbeatMs, liveness, mdpBusyExpiryMs, mdpMuteExpiryMs } = settings;
+  const { mdp: endpoint, heartbeatMs, liveness, requestTtlMs, drainMs, registrationsPerSecondMax } = settings;
   return {
-    endpoint: settings.mdp,
-    ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
-    ...(liveness === undefined ? {} : { liveness }),
-    ...(mdpBusyExpiryMs === undefined ? {} : { busyExpiryMs: mdpBusyExpiryMs }),
-    ...(mdpMuteExpiryMs === undefined ? {} : { muteExpiryMs: mdpMuteExpiryMs }),
-    requestTtlMs: settings.requestTtlMs,
-    drainMs: settings.drainMs,
-    registrationsPerSecondMax: settings.registrationsPerSecondMax,
-    busyTtlMs: settings.mdpBusyTtlMs,
-    maxAttempts: settings.mdpMaxAttempts,
-    resendAfterPartial: settings.mdpResendAfterPartial,
-    bridge: settings.mdpBridge,
-    acceptLeadingEmpty: settings.mdpAcceptLeadingEmpty,
-    mmiAdditions: settings.mdpMmiAdditions,
-    requestQueueMax: settings.mdpRequestQueueMax,
-    requestQueueMaxBytes: settings.mdpRequestQueueMaxBytes,
-    clientRequestsMax: settings.mdpClientRequestsMax,
-    maxMessageBytes: settings.mdpMaxMessageBytes,
+    ...ownSettings(settings, 'mdp'),
+    ...{ endpoint, liveness, requestTtlMs, drainMs, registrationsPerSecondMax },
+    heartbeatIntervalMs: heartbeatMs,
   };
 }

@@ -20,6 +20,7 @@ import { ProjError } from '@proj/transport';
 import * as z from 'zod';
 import type { FollowedInventory } from '../inventory/follow.js';
 import type { LoadedInventory, Seen } from '../inventory/load.js';
+import { ownSettings } from '../protocol.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
@@ -195,26 +196,15 @@ function logWarnings({ warnings }: LoadedInventory, log: Logger): void {
 }
 
 function brokerOptions(settings: Settings): NfpBrokerOptions {
-  const { heartbeatMs, liveness, files, nfpManagement: managementEndpoint, nfpEvents: publish } = settings;
+  const { heartbeatMs, liveness, files, requestTtlMs, registrationsPerSecondMax } = settings;
+  const { events: publish, management: managementEndpoint, ...others } = ownSettings(settings, 'nfp');
+  const { managementAuthorizedKeys: _keys, queueForService, ...own } = others;
   return {
-    ...(files === undefined ? {} : { files }),
-    ...(managementEndpoint === undefined ? {} : { managementEndpoint }),
-    ...(publish === undefined ? {} : { publish }),
+    ...own,
+    ...{ files, publish, managementEndpoint, requestTtlMs, registrationsPerSecondMax },
+    queueForService: QUEUES[queueForService],
     ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: withinSchema(heartbeatMs, shape.keepaliveIntervalMs) }),
     ...(liveness === undefined ? {} : { keepaliveMultiplier: withinSchema(liveness, shape.keepaliveMultiplier) }),
-    requestTtlMs: settings.requestTtlMs,
-    registrationsPerSecondMax: settings.registrationsPerSecondMax,
-    subscriberQueueMax: settings.nfpSubscriberQueueMax,
-    dialect: settings.nfpDialect,
-    queueForService: QUEUES[settings.nfpQueueForService],
-    ...(settings.nfpSettleMs === undefined ? {} : { settleMs: settings.nfpSettleMs }),
-    returnMs: settings.nfpReturnMs,
-    maxAttempts: settings.nfpMaxAttempts,
-    redispatchAny: settings.nfpRedispatchAny,
-    managementCommands: settings.nfpManagementCommands,
-    requestQueueMax: settings.nfpRequestQueueMax,
-    requestQueueMaxBytes: settings.nfpRequestQueueMaxBytes,
-    maxMessageBytes: settings.nfpMaxMessageBytes,
   };
 }
 

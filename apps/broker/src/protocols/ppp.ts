@@ -3,6 +3,7 @@ import { bindEndpoint, bytes, connectEndpoints, fromSchema, milliseconds, wholeN
 import { PppQueue, pppQueueOptions } from '@proj/broker/ppp';
 import type { PppQueueOptions } from '@proj/broker/ppp';
 import * as z from 'zod';
+import { ownSettings } from '../protocol.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 import { shownOf } from './shown.js';
@@ -72,24 +73,10 @@ export const ppp: Protocol<typeof options> = {
 };
 
 function queueOptions(settings: Settings): PppQueueOptions {
-  const { heartbeatMs, liveness, pppBusyExpiryMs, pppMuteExpiryMs } = settings;
-  const { pppFrontend, pppFrontendConnect, pppBackend, pppBackendConnect } = settings;
+  const { heartbeatMs, liveness, requestTtlMs, drainMs, registrationsPerSecondMax } = settings;
   return {
-    ...(pppFrontend === undefined ? {} : { frontend: pppFrontend }),
-    ...(pppFrontendConnect === undefined ? {} : { frontendConnect: pppFrontendConnect }),
-    ...(pppBackend === undefined ? {} : { backend: pppBackend }),
-    ...(pppBackendConnect === undefined ? {} : { backendConnect: pppBackendConnect }),
-    ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
-    ...(liveness === undefined ? {} : { liveness }),
-    ...(pppBusyExpiryMs === undefined ? {} : { busyExpiryMs: pppBusyExpiryMs }),
-    ...(pppMuteExpiryMs === undefined ? {} : { muteExpiryMs: pppMuteExpiryMs }),
-    requestTtlMs: settings.requestTtlMs,
-    drainMs: settings.drainMs,
-    registrationsPerSecondMax: settings.registrationsPerSecondMax,
-    jobTimeoutMs: settings.pppJobTimeoutMs,
-    maxAttempts: settings.pppMaxAttempts,
-    requestQueueMax: settings.pppRequestQueueMax,
-    requestQueueMaxBytes: settings.pppRequestQueueMaxBytes,
-    maxMessageBytes: settings.pppMaxMessageBytes,
+    ...ownSettings(settings, 'ppp'),
+    ...{ liveness, requestTtlMs, drainMs, registrationsPerSecondMax },
+    heartbeatIntervalMs: heartbeatMs,
   };
 }
