@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { checkDiagrams, stateDiagram } from './diagrams.js';
 
 const TABLE = {
@@ -40,6 +40,9 @@ it('refuses a table that leads to a state it does not have', () => {
   );
 });
 
-const path = join(mkdtempSync(join(tmpdir(), 'diagrams-')), 'doc.md');
+const folder = mkdtempSync(join(tmpdir(), 'diagrams-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, 'doc.md');
 writeFileSync(path, `before\n<!-- states: a peer -->\n\n\`\`\`mermaid\n${DRAWN}\n\`\`\`\n\n<!-- /states -->\nafter\n`);
 checkDiagrams(path, { 'a peer': { table: TABLE, initial: 'away' } });

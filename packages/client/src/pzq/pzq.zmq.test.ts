@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ScriptedReceiver, ScriptedSender, silence, storing } from '../../test/pzq/stage.js';
 import type { Produced } from '../../test/pzq/stage.js';
 import { PzqConsumer } from './consumer.js';
@@ -18,8 +21,11 @@ function keep<One extends { close(): Promise<void> }>(one: One): One {
 }
 
 /** Sockets in one process need no port, so no other process can take it. */
+const folder = mkdtempSync(join(tmpdir(), 'proj-pzq-'));
 let names = 0;
-const endpointOf = (what: string): string => `ipc:///tmp/proj-pzq-${process.pid}-${++names}-${what}`;
+const endpointOf = (what: string): string => `ipc://${folder}/${++names}-${what}`;
+
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const receiver = async (answer: (produced: Produced) => void, endpoint = endpointOf('receive')) =>
   keep(await ScriptedReceiver.start(zmqTransport(), endpoint, answer));
