@@ -38,12 +38,12 @@ export function fromLatin1(text: string): Uint8Array {
   return bytes;
 }
 
-/** As {@link fromLatin1}, into the beginning of memory that is long enough. */
-export function putLatin1(text: string, memory: Uint8Array): void {
+/** As {@link fromLatin1}, into memory that is long enough, from `at` on. */
+export function putLatin1(text: string, memory: Uint8Array, at = 0): void {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code > 0xff) throw new RangeError(`character ${JSON.stringify(text[i])} does not fit in one byte`);
-    memory[i] = code;
+    memory[at + i] = code;
   }
 }
 

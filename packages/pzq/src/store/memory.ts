@@ -133,7 +133,9 @@ export class MemoryStore implements QueueStore {
   }
 
   #snapshot(): StoreCounts {
-    return { ...this.#counts, storeBytes: 0, nextDueMicros: this.#moments.first?.micros ?? Infinity };
+    const { messages, bytes, delayed, dead } = this.#counts;
+    const nextDueMicros = this.#moments.first?.micros ?? Infinity;
+    return { messages, bytes, delayed, dead, storeBytes: 0, nextDueMicros };
   }
 
   #put({ storedMicros, body, dedupe, readyMicros, expiresMicros }: NewMessage): number {
