@@ -1,5 +1,5 @@
 /** EventMQ broker: open jobs, and which worker has each. No protocol decisions. */
-import { compact } from '@proj/frames';
+import { compactAll } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import { setSince, type Timed } from '@proj/transport/engine';
@@ -91,11 +91,13 @@ export class Job implements Timed {
   /** The request is kept from now on; copied if no slack is left. */
   settle(slack: Slack): void {
     if (this.request === undefined || this.slack !== undefined) return;
-    const { headers, body } = this.request;
-    this.slack = slack.take([headers, body]);
+    const { kind, id, queue } = this.request;
+    const frames = [this.request.headers, this.request.body];
+    this.slack = slack.take(frames);
     if (this.slack !== undefined) return;
     this.slack = 0;
-    this.request = { ...this.request, headers: compact(headers), body: compact(body) };
+    const [headers, body] = compactAll(frames) as [Uint8Array, Uint8Array];
+    this.request = { kind, id, queue, headers, body };
   }
 
   /** The request is no longer kept. */
