@@ -24,7 +24,7 @@ export interface Way {
 }
 
 /** A message in memory, with its outlet. */
-export interface Found {
+export interface FoundMessage {
   readonly way: Way;
   readonly message: Message;
 }
@@ -76,7 +76,7 @@ export class QueueState {
   }
 
   /** A message in memory, with its outlet. */
-  find(seq: number): Found | undefined {
+  find(seq: number): FoundMessage | undefined {
     const letter = this.dead?.side.find(seq);
     if (this.dead !== undefined && letter !== undefined) return { way: this.dead, message: letter };
     const message = this.queue.side.find(seq);

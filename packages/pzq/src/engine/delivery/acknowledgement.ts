@@ -5,7 +5,7 @@ import type { Committed } from '../../store/store.js';
 import type { PzqOutletName } from '../events.js';
 import { LEGALITY } from '../legality.js';
 import type { TakenChanges } from '../producers/pending-batch.js';
-import type { Found, QueueState } from '../state.js';
+import type { FoundMessage, QueueState } from '../state.js';
 
 /** Acts on the answers of consumers. */
 export class Acknowledgements {
@@ -45,7 +45,7 @@ export class Acknowledgements {
   }
 
   /** A message in memory must have been stored at the key's time; for others the store checks. */
-  #isOurs({ epoch, seq, storedMicros }: PzqKey, found: Found | undefined): boolean {
+  #isOurs({ epoch, seq, storedMicros }: PzqKey, found: FoundMessage | undefined): boolean {
     const { store, leases, queue } = this.#state;
     if (epoch !== store.epoch || (leases === undefined && seq > queue.window.top)) return false;
     return found === undefined || found.message.stored.storedMicros === storedMicros;
@@ -55,7 +55,7 @@ export class Acknowledgements {
   #settle(
     outlet: PzqOutletName,
     { seq, storedMicros }: PzqKey,
-    found: Found | undefined,
+    found: FoundMessage | undefined,
     peer: Peer | undefined,
   ): void {
     const state = this.#state;
@@ -78,7 +78,7 @@ export class Acknowledgements {
   }
 
   /** Rule 11. */
-  #giveBack(outlet: PzqOutletName, { seq }: PzqKey, found: Found | undefined, peer: Peer | undefined): void {
+  #giveBack(outlet: PzqOutletName, { seq }: PzqKey, found: FoundMessage | undefined, peer: Peer | undefined): void {
     const { leases, out, settings } = this.#state;
     const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].nack;
     if (verdict === 'return' || verdict === 'return later') found?.way.side.giveBack(found.message);
@@ -87,7 +87,7 @@ export class Acknowledgements {
   }
 
   /** Rule 37. */
-  #extend(outlet: PzqOutletName, { seq }: PzqKey, found: Found | undefined, peer: Peer | undefined): void {
+  #extend(outlet: PzqOutletName, { seq }: PzqKey, found: FoundMessage | undefined, peer: Peer | undefined): void {
     const { leases, out, settings } = this.#state;
     const [verdict] = LEGALITY[this.#state.whereaboutsOf(seq, found?.message)].extension;
     const isExtended = verdict === 'renew' || (verdict === 'refer' && leases !== undefined);
