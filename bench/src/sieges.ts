@@ -21,7 +21,6 @@ const WARM_UP_ROUNDS = 1;
 const ROUND_SECONDS = 1;
 /** An attack has all its connections by then, and has used the turns that were saved. */
 const SETTLE_MS = 300;
-const POLL_MS = 20;
 
 /** Quiet rounds, rounds with an attack on the broker, and rounds with the same attack on another process alternate. */
 export async function measureSieges(report: Report): Promise<void> {
@@ -29,12 +28,13 @@ export async function measureSieges(report: Report): Promise<void> {
   const bystander = await ProcessUnderTest.start('mdp-broker-shown');
   const rig = await BenchRig.start('mdp', () => Promise.resolve(broker), WORKERS);
   const siege = startChild('http-siege');
-  const [url, beside] = [String(await broker.command('show')), String(await bystander.command('show'))];
   await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
   const { perSecond: most } = await rig.run(WARM_UP_REQUESTS, IN_FLIGHT);
   const perSecond = 1000 * Math.round((most * LOAD_SHARE) / 1000);
   const table = `MDP broker with --http under attack, ${WORKERS} workers, ${perSecond.toLocaleString('en')} requests a second`;
   const run = () => rig.pace(perSecond * ROUND_SECONDS, perSecond);
+  const attacked = (attack: string, reports?: SiegeReport[]) => (url: string) =>
+    whileAttacked(siege, { attack, url }, run, reports);
   for (const attack of await ask<string[]>(siege, 'names')) {
     const control = `${attack}, on a process beside it`;
     const quiet = `quiet, between: ${attack}`;
@@ -42,9 +42,9 @@ export async function measureSieges(report: Report): Promise<void> {
     const samples = await sideBySide(
       ROUNDS,
       Object.entries({
-        [quiet]: run,
-        [attack]: () => whileAttacked(siege, { attack, url }, run, reports[attack]),
-        [control]: () => whileAttacked(siege, { attack, url: beside }, run, reports[control]),
+        [quiet]: () => whileShown(broker, run),
+        [attack]: () => whileShown(broker, attacked(attack, reports[attack])),
+        [control]: () => whileShown(broker, () => whileShown(bystander, attacked(attack, reports[control]))),
       }),
       WARM_UP_ROUNDS,
     );
@@ -76,6 +76,13 @@ export async function measureSieges(report: Report): Promise<void> {
   await bystander.stop();
 }
 
+/** Runs it while the process has an HTTP side: a new one, which remembers no attack. */
+async function whileShown(shown: ProcessUnderTest, run: (url: string) => Promise<Sample>): Promise<Sample> {
+  const sample = await run(String(await shown.command('show')));
+  await shown.command('hide');
+  return sample;
+}
+
 /** Runs it in the middle of an attack. */
 async function whileAttacked(
   siege: ChildProcess,
@@ -87,16 +94,5 @@ async function whileAttacked(
   await setTimeout(SETTLE_MS);
   const sample = await run();
   reports.push(await ask<SiegeReport>(siege, 'stop'));
-  await untilCalm(order.url);
   return sample;
-}
-
-/** Connections take turns: whoever gets an answer comes after those of the attack. */
-async function untilCalm(url: string): Promise<void> {
-  const isAnswered = (): Promise<boolean> =>
-    fetch(new URL('healthz', url)).then(
-      async (answer) => (await answer.text()) !== '',
-      () => false,
-    );
-  while (!(await isAnswered())) await setTimeout(POLL_MS);
 }
