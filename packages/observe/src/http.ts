@@ -43,7 +43,7 @@ const HEADERS_MAX_BYTES = 8192;
  */
 const BACKLOG = 128;
 /** Floods get little of a core. A connection takes one turn, for its only request. */
-const TURNS = { perSecond: 25, savedMax: 50, waitingMax: 1024 };
+const TURNS = { perSecond: 15, savedMax: 50, waitingMax: 1024 };
 /** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
 /** A crowd waits here: connections that are cut at once come back at once, and that costs more than keeping them. */
