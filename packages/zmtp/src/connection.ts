@@ -204,11 +204,11 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#wire.destroy();
   }
 
-  /** Cuts the connection to free its unread output; returns the number of bytes. */
+  /** Cuts the connection to free its unread output; returns the number of bytes freed. */
   cutUnread(): number {
-    const bytes = this.#pipe?.abandon() ?? 0;
-    this.cut({ code: 'memory', text: `memory is short, and the peer has not read ${bytes} waiting bytes` });
-    return bytes;
+    const unread = this.#pipe?.bytes ?? 0;
+    this.cut({ code: 'memory', text: `memory is short, and the peer has not read ${unread} waiting bytes` });
+    return this.#pipe?.abandon() ?? 0;
   }
 
   /** Pauses reading until {@link proceed}. */

@@ -217,6 +217,28 @@ describe('a message in a pipe', () => {
     expect([outgoing.bytes, outgoing.messages]).toEqual([0, 0]);
   });
 
+  it('counts once although a pipe is cut because of it', () => {
+    let cut: Pipe | undefined;
+    const memory = { moved: () => void cut?.abandon() };
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 2 ** 30, memory };
+    const pipes = [1, 2, 3].map(() => new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 30, outgoing }));
+    for (cut of pipes) {
+      const shared = new SharedMessage();
+      for (const pipe of pipes) pipe.push([new Uint8Array(MIB)], shared);
+      cut = undefined;
+      for (const pipe of pipes) pipe.detach();
+      expect([outgoing.bytes, outgoing.messages]).toEqual([0, 0]);
+    }
+  });
+
+  it('is freed by the last pipe that keeps it, not by the first that is cut', () => {
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 2 ** 30 };
+    const pipes = [1, 2].map(() => new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 30, outgoing }));
+    const shared = new SharedMessage();
+    for (const pipe of pipes) pipe.push([new Uint8Array(MIB)], shared);
+    expect(pipes.map((pipe) => pipe.abandon())).toEqual([0, MIB]);
+  });
+
   it('is settled once a megabyte waits before it', () => {
     const settled: number[] = [];
     const settle = (frame: Uint8Array) => (settled.push(frame.length), frame.slice());

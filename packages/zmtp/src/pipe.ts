@@ -125,13 +125,13 @@ export class Pipe {
     if (!this.lasting) this.#empty();
   }
 
-  /** Its connection was cut and ends soon: drops the outgoing messages. Returns their bytes. Not for a lasting pipe. */
+  /** Its connection was cut and ends soon: drops the outgoing messages. Returns the bytes that nobody else keeps. Not for a lasting pipe. */
   abandon(): number {
-    const bytes = this.#bytes;
+    const before = this.#limits.outgoing?.bytes ?? this.#bytes;
     this.#bodies = [];
     this.landed();
     this.#empty();
-    return bytes;
+    return before - (this.#limits.outgoing?.bytes ?? 0);
   }
 
   #empty(): void {
@@ -149,13 +149,15 @@ export class Pipe {
       bytes += frame.length;
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
-    this.#count(bytes, 1, shared === undefined || shared.holders === 0 ? 0 : bytes);
+    this.#waiting.push(waiting);
+    let elsewhere = 0;
     if (shared !== undefined) {
-      shared.holders++;
+      if (shared.holders++ > 0) elsewhere = bytes;
       shared.bytes = bytes;
       (this.#shares ??= new Fifo()).push(shared);
     }
-    this.#waiting.push(waiting);
+    // Last, since memory may be short: this pipe, or another that has the message, may be cut now.
+    this.#count(bytes, 1, elsewhere);
     this.#link?.wake();
   }
 
