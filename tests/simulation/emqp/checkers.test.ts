@@ -298,6 +298,29 @@ describe('OrderChecker', () => {
     expect(order('default', ...returned, gets('v', '2', 'a'))).toContain('overtook 1 in a');
   });
 
+  it('knows whose turn it is only among clients with few jobs, and among those with many', () => {
+    const asks = (client: string, id: string): readonly BrokerSight[] => [
+      { kind: 'received', peer: client, command: job(id, 'a') },
+      accepted(client, id),
+    ];
+    const many = (client: string): readonly BrokerSight[] =>
+      ['1', '2', '3', '4', '5'].flatMap((number) => asks(client, client + number));
+    const told = (id: string, ...waiting: readonly BrokerSight[]) =>
+      order('default', ...informs('w', 'a:1'), ...waiting, ready('w'), gets('w', id, 'a'));
+    expect(told('d1', ...asks('c', 'c1'), ...asks('d', 'd1'))).toContain('overtook c1 in a');
+    expect(told('d1', ...many('c'), ...asks('d', 'd1'))).toBe('fine');
+    expect(told('c1', ...asks('d', 'd1'), ...many('c'))).toBe('fine');
+    expect(told('d1', ...many('c'), ...many('d'))).toContain('overtook c1 in a');
+    expect(told('c1', ...many('c'), ...many('d'))).toBe('fine');
+    // The jobs of both began to wait in turn, so that the fifth of the other may come first.
+    const late = [
+      ...asks('c', 'c1'),
+      ...many('d'),
+      ...['2', '3', '4', '5'].flatMap((number) => asks('c', `c${number}`)),
+    ];
+    expect(told('d1', ...late)).toBe('fine');
+  });
+
   it('lets the guaranteed job of a dead worker continue at once, or before all others', () => {
     const asked = (kind: 'received' | 'sent', peer: string): BrokerSight => ({
       kind,

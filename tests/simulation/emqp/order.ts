@@ -17,6 +17,9 @@ const ORDERLY: readonly string[] = ['bye', 'informed-again', 'drained'];
 /** Positions before all jobs that came from clients. */
 const FRONT = -1e9;
 
+/** A client with more waiting jobs in a queue has many (ADR 38). */
+const FEW = 4;
+
 /** Not earlier and not later. */
 type Span = readonly [from: number, to: number];
 
@@ -68,6 +71,10 @@ export class OrderChecker implements BrokerChecker {
   readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
   /** When a client's job was last taken in its turn, by queue and client. */
   readonly #turns = new Map<string, Span>();
+  /** The most jobs that a client may have had waiting since its last turn, by queue and client. */
+  readonly #peaks = new Map<string, number>();
+  /** Jobs that seem to be over. The broker may know better. */
+  readonly #doubtful = new Map<string, Waiting>();
   /** When a queue lost its last worker. */
   readonly #unservedSince = new Map<string, number>();
   /** Requests that are not accepted yet, by id: the last one, and those on their way to the store. */
@@ -87,7 +94,7 @@ export class OrderChecker implements BrokerChecker {
     switch (sight.kind) {
       case 'crashed':
         for (const books of [this.#informed, this.#workers, this.#waiting, this.#given, this.#returned]) books.clear();
-        for (const books of [this.#turns, this.#unservedSince, this.#asked]) books.clear();
+        for (const books of [this.#turns, this.#peaks, this.#doubtful, this.#unservedSince, this.#asked]) books.clear();
         // A job on disk is not new when it is requested again.
         if (!this.#options.store) this.#clients.clear();
         break;
@@ -148,6 +155,7 @@ export class OrderChecker implements BrokerChecker {
     ) as [number, number];
     if (from > now) return;
     job.queues.add(DEFAULT);
+    this.#grew(DEFAULT, job.client);
     job.turn = undefined;
     job.isDue = to <= now;
   }
@@ -192,7 +200,10 @@ export class OrderChecker implements BrokerChecker {
 
   /** A worker has done the job, or it was given up. */
   #onAnswered(of: string | undefined): void {
-    if (of !== undefined) for (const books of [this.#waiting, this.#given, this.#returned]) books.delete(of);
+    if (of === undefined) return;
+    const job = this.#waiting.get(of);
+    if (job !== undefined) this.#doubtful.set(of, job);
+    for (const books of [this.#waiting, this.#given, this.#returned]) books.delete(of);
   }
 
   #onLeft(peer: string, reason: string): void {
@@ -233,6 +244,7 @@ export class OrderChecker implements BrokerChecker {
     const queues = new Set([this.#route(request)]);
     const name = jobName(request.body);
     this.#waiting.set(of, { name, client, queues, turn: this.#turn, since: [now, now], isDue: false });
+    for (const queue of queues) this.#grew(queue, client);
   }
 
   #onReturned(peer: string, request: EmqpRequest): void {
@@ -260,6 +272,8 @@ export class OrderChecker implements BrokerChecker {
     );
     const right = queues.filter((_, i) => wrong[i] === undefined);
     if (right.length === 0) throw new Error(`${name} ${wrong[0] ?? ''}`);
+    this.#waiting.delete(id);
+    this.#doubtful.delete(id);
     for (const queue of right) {
       const [from] = worker.servedAt.get(queue) ?? [0];
       worker.servedAt.set(queue, [right.length === 1 ? this.#turn : from, this.#turn]);
@@ -270,7 +284,6 @@ export class OrderChecker implements BrokerChecker {
     worker.usedAt = this.#turn;
     worker.slots--;
     this.#freed = undefined;
-    this.#waiting.delete(id);
     this.#returned.delete(id);
     this.#given.set(id, { worker: peer, request });
   }
@@ -308,20 +321,53 @@ export class OrderChecker implements BrokerChecker {
   #goesBefore(other: Waiting, job: Waiting | undefined, queue: string): boolean {
     if (job?.turn === undefined || job.turn < 0 || (other.turn ?? 0) < 0 || job.client === other.client)
       return (other.turn ?? Infinity) < (job?.turn ?? -Infinity);
-    const mine = (client: string) =>
-      [...this.#waiting.values()].filter((each) => each.client === client && each.queues.has(queue));
     const [from] = this.#turns.get(`${queue} ${job.client}`) ?? [0, 0];
     const [, to] = this.#turns.get(`${queue} ${other.client}`) ?? [0, 0];
-    const begun = Math.min(...mine(job.client).map(({ turn = 0 }) => turn));
-    // A client whose turn it was, or that had nothing here before, goes behind all that wait.
-    return Math.max(to, other.turn ?? Infinity) < Math.max(from, begun);
+    const mine = [...this.#waiting.values()].filter(({ client, queues }) => client === job.client && queues.has(queue));
+    const begun = Math.min(...mine.map(({ turn = 0 }) => turn));
+    const fifth = this.#certain(queue, other.client)[FEW];
+    // A client whose turn it was, or that had nothing here before, goes behind all of its kind that wait.
+    if (this.#hasFew(queue, job.client) && this.#hasFew(queue, other.client))
+      return Math.max(to, other.turn ?? Infinity) < Math.max(from, begun);
+    // So does one that has many as of now. Between the kinds, only the broker knows whose turn it is.
+    return this.#hasMany(queue, job.client) && fifth !== undefined && Math.max(to, fifth) < Math.max(from, begun);
+  }
+
+  /** When the jobs that a client certainly has waiting in a queue began to wait, apart from those that came back. */
+  #certain(queue: string, client: string): readonly number[] {
+    return [...this.#waiting.values()]
+      .filter((job) => job.client === client && job.queues.size === 1 && job.queues.has(queue))
+      .flatMap(({ turn = -1 }) => (turn < 0 ? [] : [turn]))
+      .toSorted((one, next) => one - next);
+  }
+
+  #hasFew(queue: string, client: string): boolean {
+    return (this.#peaks.get(`${queue} ${client}`) ?? 0) <= FEW;
+  }
+
+  #hasMany(queue: string, client: string): boolean {
+    return this.#certain(queue, client).length > FEW;
+  }
+
+  #grew(queue: string, client: string): void {
+    const key = `${queue} ${client}`;
+    this.#peaks.set(key, Math.max(this.#peaks.get(key) ?? 0, this.#mostOf(queue, client)));
+  }
+
+  /** The most jobs that may wait there. */
+  #mostOf(queue: string, client: string): number {
+    const all = [...this.#waiting.values(), ...this.#doubtful.values()];
+    return all.filter((job) => job.client === client && job.queues.has(queue)).length;
   }
 
   /** A job that came back uses no client's turn, unless it was moved. */
   #tookTurn(queue: string, client: string, turn: number | undefined, certain: boolean): void {
     const key = `${queue} ${client}`;
     const [from] = this.#turns.get(key) ?? [0];
-    this.#turns.set(key, [certain && (turn ?? -1) >= 0 ? this.#turn : from, this.#turn]);
+    const isTurn = certain && (turn ?? -1) >= 0;
+    this.#turns.set(key, [isTurn ? this.#turn : from, this.#turn]);
+    const most = this.#mostOf(queue, client);
+    if (isTurn || most === 0) this.#peaks.set(key, most);
   }
 
   /** Rule 14. */
