@@ -78,14 +78,22 @@ export class Dispatcher {
 
   /** Rules 20 and 21: a worker without a job takes the next request, or joins the idle workers as the last. */
   free(worker: Worker): void {
-    const request = worker.service.queue.shift();
+    const request = this.next(worker.service.queue);
     if (request === undefined) {
       setSince(worker, this.#out.now);
       worker.service.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
-    } else {
-      this.unwait(request);
-      this.#dispatch(request, worker);
+    } else this.#dispatch(request, worker);
+  }
+
+  /** Takes a waiting request. Drops those of clients that are gone first, as many as a step may drop. */
+  next(waiting: { shift(): Request | undefined }): Request | undefined {
+    for (let left = DROPPED_PER_STEP; ; left--) {
+      const request = waiting.shift();
+      if (request === undefined) return undefined;
+      this.#unwait(request);
+      if (left === 0 || !request.client.gone) return request;
+      this.giveUp(request, 'client-gone');
     }
   }
 
@@ -173,7 +181,7 @@ export class Dispatcher {
 
   /** Gives up a request that waits, or whose worker or handler is lost. */
   giveUp(request: Request, reason: MdpRequestLoss, kept?: 'kept'): void {
-    if (request.service.queue.remove(request)) this.unwait(request);
+    if (request.service.queue.remove(request)) this.#unwait(request);
     const { client, service } = request;
     service.figures.ended(reason === 'client-gone' ? client.outcome : reason);
     this.#out.dropRequest(reason, client.peer, service.name);
@@ -209,13 +217,6 @@ export class Dispatcher {
       this.#out.send(client.peer, { kind, version: '0.2', leadingEmpty, service: service.name, body });
     }
     return true;
-  }
-
-  /** The request has left its queue. */
-  unwait(request: Request): void {
-    this.#state.expiry.stop(request);
-    request.leave(this.#state.slack);
-    this.#state.holders.add(request.client.held, -request.cost);
   }
 
   /** A worker, or a handler inside the broker, starts the request. */
@@ -283,6 +284,13 @@ export class Dispatcher {
     if (where === 'front') queue.pushFront(request, client.waiting);
     else queue.push(request, client, client.waiting);
     this.#state.expiry.start(request, this.#out.now);
+  }
+
+  /** The request has left its queue. */
+  #unwait(request: Request): void {
+    this.#state.expiry.stop(request);
+    request.leave(this.#state.slack);
+    this.#state.holders.add(request.client.held, -request.cost);
   }
 
   #dispatch(request: Request, worker: Worker): void {

@@ -587,6 +587,17 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c2', 'done')).toContain('-> w1 REQUEST c1 "new"');
   });
 
+  it('has none of them given to a worker that is free before they are dropped', () => {
+    for (let i = 0; i < 1000; i++) broker.request('c1', 'old', 'sum');
+    broker.request('c2', 'other', 'sum');
+    broker.request('c2', 'other', 'sum');
+    broker.gone('c1');
+    expect(broker.ready('w1', 'sum')).toContain('-> w1 REQUEST c2 "other"');
+    expect(broker.final('w1', 'c2', 'done')).toContain('-> w1 REQUEST c2 "other"');
+    broker.advance(1);
+    expect(broker.dropped).toEqual({ 'client-gone': 1000 });
+  });
+
   it('that leaves many behind does not keep the broker from draining', () => {
     for (let i = 0; i < 1500; i++) broker.request('c1', 'old', 'sum');
     broker.gone('c1');

@@ -254,7 +254,7 @@ export class OwnService {
   }
 
   /** Takes the next waiting request, from each version in turn. */
-  next(): Request | undefined {
+  shift(): Request | undefined {
     for (let tried = 0; tried < this.homes.length; tried++) {
       const request = this.homes[this.#turn++ % this.homes.length]?.queue.shift();
       if (request !== undefined) return request;
