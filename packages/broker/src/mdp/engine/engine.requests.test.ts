@@ -211,6 +211,24 @@ describe('rule 17: how long requests wait', () => {
     expect(expired).toEqual([64, 128, 150]);
   });
 
+  it('rule 17: so are those that waited when the last worker left, and later ones stay', () => {
+    broker = new BrokerUnderTest({ requestTtlMs: 1000 });
+    broker.ready('w1', 'x');
+    for (let index = 0; index < 150; index++) broker.request(`c${index % 30}`, 'x', 'x');
+    broker.gone('w1');
+    broker.advance(500);
+    for (let index = 0; index < 100; index++) broker.request(`c${index}`, 'later', 'x');
+    const expired = [500, 1, 1, 1, 496].map((ms) => {
+      broker.advance(ms);
+      return broker.dropped['expired-unserved'];
+    });
+    // The one that came back from the worker is not among those that waited.
+    expect(expired).toEqual([65, 129, 150, 150, 150]);
+    broker.advance(10);
+    expect(broker.dropped['expired-unserved']).toBe(250);
+    expect(broker.engine.deadline).toBe(Infinity);
+  });
+
   it('rule 17: a request for a service without workers is dropped after requestTtlMs', () => {
     broker.request('c1', 'hello');
     expect(broker.advance(29_999)).toEqual([]);

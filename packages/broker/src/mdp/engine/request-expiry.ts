@@ -7,6 +7,7 @@
  */
 import { type Deadline, DeadlineList } from '@proj/heartbeat';
 import { dueOf } from '../../shared/due.js';
+import { PAUSE_MS, SLICE } from '../../shared/errands.js';
 import { type Request, type Service, WaitDeadline } from './records.js';
 
 /** The deadlines of one situation. */
@@ -67,18 +68,14 @@ export class RequestExpiry {
     for (const limit of this.#limits) limit.services.remove(service.expiry);
   }
 
-  /** Requests that have waited too long; they are still in their queues. */
+  /** Requests that have waited too long, a slice of each kind; they are still in their queues, and must leave them. */
   takeExpired(now: number): Request[] {
     const expired: Request[] = [];
-    for (const limit of this.#limits) {
-      for (const request of dueOf(limit.requests, now)) {
+    for (const { requests, services } of this.#limits) {
+      for (const request of dueOf(requests, now)) {
         if (request.expiry?.situation === request.service.situation) expired.push(request);
       }
-      for (let service = limit.services.takeDue(now); service !== undefined; service = limit.services.takeDue(now)) {
-        for (const request of service.queue.values()) {
-          if (request.expiry?.situation !== service.situation) expired.push(request);
-        }
-      }
+      takeLongest(services, now, expired);
     }
     return expired;
   }
@@ -101,6 +98,22 @@ export class RequestExpiry {
 
   #limitOf(service: Service): Limit | undefined {
     return service.workers === 0 ? this.#unserved : this.#busy;
+  }
+}
+
+/** The requests that waited before the situations of these services, which are over. */
+function takeLongest(services: DeadlineList<Service>, now: number, expired: Request[]): void {
+  let left = SLICE;
+  for (let service = services.first; service !== undefined && services.deadline <= now; service = services.first) {
+    for (const request of service.queue.values()) {
+      if (request.expiry?.situation === service.situation) continue;
+      if (left-- === 0) {
+        services.postpone(PAUSE_MS, now);
+        return;
+      }
+      expired.push(request);
+    }
+    services.remove(service.expiry);
   }
 }
 
