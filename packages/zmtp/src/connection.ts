@@ -29,6 +29,8 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   readonly connector: Connector | undefined;
   /** Remote address; known with CURVE. */
   readonly address: string | undefined;
+  /** As {@link Reading.isEnded}. */
+  isEnded = false;
   readonly #host: ConnectionHost;
   readonly #wire: Wire;
   readonly #engine: ConnectionEngine;
@@ -47,8 +49,6 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   #met = false;
   /** No bytes have arrived yet. */
   #isFirst = true;
-  /** The stream has ended. */
-  #ended = false;
   /** The host has been notified. */
   #closed = false;
 
@@ -118,7 +118,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   get mayWrite(): boolean {
-    return !this.#closed && !this.#ended && !this.#said && this.#failure === undefined;
+    return !this.#closed && !this.isEnded && !this.#said && this.#failure === undefined;
   }
 
   /** Assigns the pipe of outgoing messages. */
@@ -188,7 +188,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   /** Cuts the connection; waiting messages stay in the pipe. */
   destroy(): void {
-    if (this.#ended) this.#close();
+    if (this.isEnded) this.#close();
     else this.#wire.destroy();
   }
 
@@ -262,7 +262,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   onFailure(failure: Failure): void {
     this.#failure = failure;
     // The peer may be told the reason.
-    if (!this.#ended) this.#writer.flushCommands();
+    if (!this.isEnded) this.#writer.flushCommands();
     if (this.#wire.hasUnsent) this.#wire.destroy();
     else this.#wire.destroySoon();
   }
@@ -277,7 +277,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   onRead(now: number): void {
     this.#share.renew(now);
     if (this.#closed) return;
-    if (this.#engine.holding || this.#ended) this.#goOn(now);
+    if (this.#engine.holding || this.isEnded) this.#goOn(now);
     else if (!this.#halted) this.#wire.resume();
   }
 
@@ -302,7 +302,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#account(now);
     this.#share.spend(Math.floor(chunk.length / (sealed ? SEALED_BYTES_PER_WORK : BYTES_PER_WORK)));
     // The rest of a long message waits too.
-    if (this.#share.isResting && !this.#ended) this.#wire.pause();
+    if (this.#share.isResting && !this.isEnded) this.#wire.pause();
     this.#renewDeadline();
   }
 
@@ -325,7 +325,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   };
 
   readonly #onClose = (): void => {
-    this.#ended = true;
+    this.isEnded = true;
     const now = this.#host.watch.now();
     const isPeer = this.#pipe?.link === this;
     // The ends of many peers with requests take as long as messages.
@@ -354,7 +354,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     this.#account(now);
     if (this.#engine.holding) {
       if (!this.#share.isResting) this.#host.onHeld(this);
-    } else if (this.#ended) this.#close();
+    } else if (this.isEnded) this.#close();
     else {
       if (!this.#halted) this.#wire.resume();
       this.#renewDeadline();
@@ -384,7 +384,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   #endWhenDone(): void {
-    if (!this.#finishing || this.#ended || this.#failure !== undefined) return;
+    if (!this.#finishing || this.isEnded || this.#failure !== undefined) return;
     const pipe = this.#pipe ?? this.connector?.pipe;
     if (pipe === undefined || (pipe.isEmpty && !this.#engine.ready)) this.#wire.destroy();
     else if (pipe.isEmpty && !this.writing) {

@@ -47,6 +47,23 @@ describe('turns', () => {
     expect(poller.heard).toEqual(['turn', 2]);
   });
 
+  it('resume few readers, but end as many connections as there is time for', async () => {
+    let now = 0;
+    const turns = new Turns(() => now);
+    let count = 0;
+    const onRead = () => {
+      count++;
+      now += 0.125;
+    };
+    for (const isEnded of [true, false]) {
+      for (let index = 0; index < 40; index++) turns.readLater({ isEnded, onRead }, true);
+      count = 0;
+      await setImmediate();
+      expect(count).toBe(isEnded ? 16 : 4);
+      while (turns.isContended) await setImmediate();
+    }
+  });
+
   it.runIf(isOn('polling'))('enable polling once a socket binds', async () => {
     const transport = new ZmtpTransport({ pollUs: 0 });
     const serve = vi.spyOn(Poller.prototype, 'serve');

@@ -10,6 +10,8 @@ export interface Writing {
 
 /** Something that resumes reading in a later turn. */
 export interface Reading {
+  /** Nothing more comes from its peer, so that what it does is over when `onRead` returns. */
+  readonly isEnded?: boolean;
   /** Delivers what was held back. */
   onRead(now: number): void;
 }
@@ -58,7 +60,7 @@ export const CIPHER_BYTES = 2 ** 18;
 /** Bytes decrypted per read, and per read once enough was decrypted in the turn. */
 const OPEN_BYTES = 2 ** 16;
 const OPEN_LAST_BYTES = 2 ** 13;
-/** Maximum readers per turn: each may do a long read before the clock is read again. */
+/** Maximum readers per turn, besides those at their end: each may do a long read before the clock is read again. */
 const READS_PER_TURN = 4;
 
 /** First in, first out in two classes: the occasional before the busy, but at least one in four is a busy one. */
@@ -204,14 +206,16 @@ export class Turns implements ReadQueue {
   }
 
   #read(): void {
-    const waiting = this.#readers.length;
-    for (let read = 0; read < waiting; read++) {
+    let reads = 0;
+    for (let left = this.#readers.length; left > 0; left--) {
       const now = this.#now();
-      if (read === READS_PER_TURN || this.isOver(now)) {
+      if (reads === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
       }
-      this.#readers.shift()?.onRead(now);
+      const reader = this.#readers.shift();
+      if (reader?.isEnded !== true) reads++;
+      reader?.onRead(now);
     }
   }
 }
