@@ -46,8 +46,11 @@ const BACKLOG = 128;
 const TURNS = { perSecond: 15, savedMax: 50, waitingMax: 1024 };
 /** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
-/** A crowd waits here: connections that are cut at once come back at once, and that costs more than keeping them. */
-const FRONT = { connectionsMax: 1152, headMaxBytes: HEADERS_MAX_BYTES, waitMs: 8000, headMs: REQUEST_MS };
+/**
+ * A crowd waits here: connections that are cut at once come back at once, and that costs more than keeping them. Room for all that wait, all
+ * that have had turns within {@link REQUEST_MS}, and all streams: so one address cannot keep others out.
+ */
+const FRONT = { connectionsMax: 1408, headMaxBytes: HEADERS_MAX_BYTES, waitMs: 8000, headMs: REQUEST_MS };
 const STREAMS_MAX = 64;
 const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
 const NO_PAGE = 'This program was built without its page. See /metrics and /api/model.';
