@@ -280,7 +280,7 @@ describe('a queue without workers', () => {
     expect(broker.stats.counters.moved).toBe(2);
   });
 
-  it.each([1, 150])('rule 14: they move a slice at a time, if many have waited too long in %i queues', (queues) => {
+  it.each([1, 3, 150])('rule 14: they move a slice at a time, if many have waited too long in %i queues', (queues) => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', requestTtlMs: 5000 });
     for (let index = 0; index < 150; index++) broker.request(`c${index}`, `m${index}`, `mail-${index % queues}`);
     const moved = [5000, 1, 1].map((ms) => {

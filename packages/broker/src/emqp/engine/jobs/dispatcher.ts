@@ -188,7 +188,8 @@ export class Dispatcher {
     const { routes, patience } = this.#state;
     const { now } = this.#out;
     for (const job of dueOf(routes, now)) this.#noLongerAwaited(job, 'result-expired');
-    for (const queue of dueOf(patience, now)) this.#moveOn(queue);
+    let left = SLICE;
+    for (const queue of dueOf(patience, now)) left = this.#moveOn(queue, left);
   }
 
   /**
@@ -229,10 +230,10 @@ export class Dispatcher {
     return Math.max(job.waitingSince, queue.unservedSince) + this.#settings.requestTtlMs;
   }
 
-  /** Rule 14: requests that have waited too long move to queue `default`, a slice at a time. */
-  #moveOn(queue: Queue): void {
+  /** Rule 14: requests that have waited too long move to queue `default`, this many at most. Returns how many others may move in this step. */
+  #moveOn(queue: Queue, most: number): number {
     const { now } = this.#out;
-    let left = SLICE;
+    let left = most;
     for (let job = queue.oldest; job !== undefined && left > 0; job = queue.oldest, left--) {
       if (this.#movesAt(job, queue) > now) break;
       queue.withdraw(job);
@@ -242,6 +243,7 @@ export class Dispatcher {
     this.#endings.reviewLater(queue);
     if (left > 0 || queue.oldest === undefined) this.#beginPatience(queue);
     else this.#state.patience.set(queue.patience, now + PAUSE_MS);
+    return left;
   }
 
   #dispatch(job: Job, subscription: QueueSubscription): void {
