@@ -32,6 +32,16 @@ it('does a lot of work in slices, when they are due', () => {
   expect(sizes).toEqual([SLICE, 2 * SLICE, 3 * SLICE - 1]);
 });
 
+it('does as much in a slice as it was told, and knows what is in progress', () => {
+  const errands = new Errands(3);
+  const about = {};
+  const done: string[] = [];
+  errands.begin(about, work('a', 5, done), 0);
+  expect([done.length, errands.has(about), errands.has({})]).toEqual([3, true, false]);
+  errands.goOn(1);
+  expect([done.length, errands.has(about)]).toEqual([5, false]);
+});
+
 it('takes turns', () => {
   const errands = new Errands();
   const done: string[] = [];

@@ -4,6 +4,9 @@ import { RemovableQueue, QueueSlot } from './removable-queue.js';
 /** Pieces of work in one step: many of them tell a client and subscribers something. */
 export const SLICE = 64;
 
+/** The same for pieces that send nothing. */
+export const QUIET_SLICE = 512;
+
 /** Milliseconds before the next step continues; other peers are served in between. */
 export const PAUSE_MS = 1;
 
@@ -17,11 +20,21 @@ interface Errand {
 export class Errands {
   readonly #turns = new RemovableQueue<Errand>();
   readonly #slots = new Map<object, QueueSlot<Errand>>();
+  readonly #slice: number;
   #goesOnAt = Infinity;
+
+  constructor(slice = SLICE) {
+    this.#slice = slice;
+  }
 
   /** When {@link goOn} has something to do. */
   get deadline(): number {
     return this.#goesOnAt;
+  }
+
+  /** True while there is work in progress about this. */
+  has(about: object): boolean {
+    return this.#slots.has(about);
   }
 
   /** Does the first pieces now and the rest later. Replaces work in progress about the same thing. */
@@ -53,7 +66,7 @@ export class Errands {
   /** Does one slice. Returns true when the work is finished. */
   #do(slot: QueueSlot<Errand>): boolean {
     const { about, pieces } = slot.value;
-    for (let left = SLICE; left > 0; left--) {
+    for (let left = this.#slice; left > 0; left--) {
       if (pieces.next().done !== true) continue;
       this.#turns.remove(slot);
       if (this.#slots.get(about) === slot) this.#slots.delete(about);

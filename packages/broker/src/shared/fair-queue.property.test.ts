@@ -11,18 +11,21 @@ interface Entry {
 interface Lane {
   readonly client: string;
   entries: Entry[];
-  readonly many: boolean;
+  /** `undefined` once it has retired. */
+  readonly many: boolean | undefined;
 }
 
 /** The same queue, written to be obviously correct: arrays that are searched. */
 class Model {
   front: Entry[] = [];
+  /** Values of the front whose client has retired. */
+  retired: Entry[] = [];
   /** In the order of their turns. */
   lanes: Lane[] = [];
   #contended = 0;
 
   get size(): number {
-    return this.front.length + this.lanes.reduce((sum, lane) => sum + lane.entries.length, 0);
+    return this.front.length + this.retired.length + this.lanes.reduce((sum, lane) => sum + lane.entries.length, 0);
   }
 
   push(entry: Entry): void {
@@ -51,11 +54,19 @@ class Model {
   }
 
   of(client: string): Entry[] {
-    return [...this.front, ...this.lanes.flatMap(({ entries }) => entries)].filter((entry) => entry.client === client);
+    const all = [...this.front, ...this.retired, ...this.lanes.flatMap(({ entries }) => entries)];
+    return all.filter((entry) => entry.client === client);
+  }
+
+  retire(client: string): void {
+    this.retired.push(...this.front.filter((entry) => entry.client === client));
+    this.front = this.front.filter((entry) => entry.client !== client);
+    this.lanes = this.lanes.map((lane) => (lane.client === client ? { ...lane, many: undefined } : lane));
   }
 
   remove(entry: Entry): void {
     this.front = this.front.filter((other) => other !== entry);
+    this.retired = this.retired.filter((other) => other !== entry);
     for (const lane of this.lanes) lane.entries = lane.entries.filter((other) => other !== entry);
     this.lanes = this.lanes.filter(({ entries }) => entries.length > 0);
   }
@@ -67,6 +78,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant('push' as const), client: fc.constantFrom('x', ...CLIENTS) }),
   fc.record({ kind: fc.constantFrom('shift' as const, 'return-last' as const) }),
   fc.record({ kind: fc.constant('remove' as const), index: fc.nat(20) }),
+  fc.record({ kind: fc.constant('retire-z' as const) }),
 );
 
 it('behaves like a queue per client, served in turn, behind a front', () => {
@@ -77,8 +89,10 @@ it('behaves like a queue per client, served in turn, behind a front', () => {
       const owned = new Map(CLIENTS.map((client) => [client, new RemovableQueue<ClientQueue<Entry>>()]));
       const places: QueueSlot<Entry>[] = [];
       let last: QueueSlot<Entry> | undefined;
+      let isRetired = false;
       for (const step of actions) {
         if (step.kind === 'push') {
+          if (isRetired && step.client === 'z') continue;
           const place = new QueueSlot<Entry>({ client: step.client, number: places.length });
           places.push(place);
           const room = model.size < max;
@@ -89,6 +103,7 @@ it('behaves like a queue per client, served in turn, behind a front', () => {
           if (value !== model.shift()) throw new Error('order differs');
           last = value === undefined ? undefined : places[value.number];
         } else if (step.kind === 'return-last' && last !== undefined) {
+          if (isRetired && last.value.client === 'z') continue;
           queue.pushFront(last, owned.get(last.value.client));
           model.front.push(last.value);
           last = undefined;
@@ -97,6 +112,10 @@ it('behaves like a queue per client, served in turn, behind a front', () => {
           if (place === undefined) continue;
           queue.remove(place);
           model.remove(place.value);
+        } else if (step.kind === 'retire-z') {
+          for (const lane of owned.get('z')?.values() ?? []) queue.retire(lane);
+          model.retire('z');
+          isRetired = true;
         }
         if (queue.size !== model.size) throw new Error('size differs');
         if (queue.clients !== model.lanes.length) throw new Error('lanes differ');

@@ -157,6 +157,18 @@ describe('FairQueue', () => {
     expect(['x', 'y', 'z'].map((client) => [...queue.newest(client)].join(''))).toEqual(['21', 'a', '']);
   });
 
+  it('takes nothing from queues that have retired; what they hold stays until it is removed', () => {
+    const { queue } = queueOf(9, 'x:1', 'x:2');
+    const owned = new RemovableQueue<ClientQueue<string>>();
+    const resent = new QueueSlot('R');
+    const left = new QueueSlot('L');
+    queue.pushFront(resent, owned);
+    queue.push(left, 'gone', owned);
+    for (const line of owned.values()) queue.retire(line);
+    expect([drain(queue), queue.size]).toEqual(['12', 2]);
+    expect([queue.remove(resent), queue.remove(left), queue.size, owned.size]).toEqual([true, true, 0, 0]);
+  });
+
   it('reports that a value of another queue is not here', () => {
     const { places } = queueOf(9, 'x:1');
     const other = queueOf(9, 'x:2').queue;

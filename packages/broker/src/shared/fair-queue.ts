@@ -44,7 +44,9 @@ export class FairQueue<Value> {
   /** Clients in the order of their turns: those with few values waiting, and those that had many when they came, or at their last turn. */
   readonly #few = new RemovableQueue<ClientQueue<Value>>();
   readonly #many = new RemovableQueue<ClientQueue<Value>>();
-  readonly #classes = [this.#front, this.#few, this.#many];
+  /** Get no turns any more. */
+  readonly #retired = new RemovableQueue<ClientQueue<Value>>();
+  readonly #classes = [this.#front, this.#few, this.#many, this.#retired];
   /** Turns for which both kinds were waiting. */
   #contended = 0;
   readonly #shares = new HolderClasses<ClientQueue<Value>>(LEAST);
@@ -100,7 +102,13 @@ export class FairQueue<Value> {
     this.#size++;
   }
 
-  /** Takes the next value: the front first, then from the client whose turn it is; `undefined` if nothing waits. */
+  /** The client of this queue is gone and pushes no more: its values are never taken, and stay until they are removed. */
+  retire(queue: ClientQueue<Value>): void {
+    queue.turn.queue?.remove(queue.turn);
+    this.#retired.push(queue.turn);
+  }
+
+  /** Takes the next value: the front first, then from the client whose turn it is; `undefined` if there is none to take. */
   shift(): Value | undefined {
     const queue = this.#front.first ?? this.#next();
     if (queue === undefined) return undefined;

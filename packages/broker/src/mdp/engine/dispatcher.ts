@@ -17,9 +17,6 @@ import { PartialReplies } from './partials.js';
 import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
 import type { BrokerState } from './state.js';
 
-/** Waiting requests of clients that are gone, dropped per step: about a millisecond. */
-const DROPPED_PER_STEP = 512;
-
 /** Accepts requests, finds a worker for each, and makes sure that none is lost or answered twice. */
 export class Dispatcher {
   /** Rule 29. */
@@ -45,7 +42,7 @@ export class Dispatcher {
 
   /** When {@link expire} is due. */
   get deadline(): number {
-    return Math.min(this.#state.expiry.deadline, this.#state.leaving.deadline);
+    return Math.min(this.#state.expiry.deadline, this.#state.errands.deadline);
   }
 
   /** Rules 4, 18, 19 and 21: gives the request to an idle worker or queues it, or refuses it. */
@@ -78,22 +75,14 @@ export class Dispatcher {
 
   /** Rules 20 and 21: a worker without a job takes the next request, or joins the idle workers as the last. */
   free(worker: Worker): void {
-    const request = this.next(worker.service.queue);
+    const request = worker.service.queue.shift();
     if (request === undefined) {
       setSince(worker, this.#out.now);
       worker.service.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
-    } else this.#dispatch(request, worker);
-  }
-
-  /** Takes a waiting request. Drops those of clients that are gone first, as many as a step may drop. */
-  next(waiting: { shift(): Request | undefined }): Request | undefined {
-    for (let left = DROPPED_PER_STEP; ; left--) {
-      const request = waiting.shift();
-      if (request === undefined) return undefined;
-      this.#unwait(request);
-      if (left === 0 || !request.client.gone) return request;
-      this.giveUp(request, 'client-gone');
+    } else {
+      this.unwait(request);
+      this.#dispatch(request, worker);
     }
   }
 
@@ -152,20 +141,23 @@ export class Dispatcher {
     this.#place(request, 'front');
   }
 
-  /** A client has gone. Its running requests finish, but the replies are dropped: the id may return as another client. */
+  /**
+   * A client has gone. Nobody gets what it has waiting, which is dropped a slice at a time. Its running requests finish, but the replies are
+   * dropped: the id may return as another client.
+   */
   clientGone(peer: Peer, outcome: MdpLostClient = 'client-gone'): void {
     const client = this.#state.clients.find(peer.key);
     if (client === undefined) return;
     this.#state.clients.leave(client);
     client.outcome = outcome;
-    this.#state.leaving.clients.add(client);
-    this.#dropLeft();
+    for (const queue of client.waiting.values()) queue.first?.service.queue.retire(queue);
+    this.#state.errands.begin(client, this.#dropLeft(client), this.#out.now);
     for (const run of client.runs ?? []) this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'client-gone' });
   }
 
   /** Rule 17: gives up requests that have waited too long, and those that clients left behind. */
   expire(): void {
-    this.#dropLeft();
+    this.#state.errands.goOn(this.#out.now);
     for (const request of this.#state.expiry.takeExpired(this.#out.now)) {
       this.giveUp(request, request.service.workers === 0 ? 'expired-unserved' : 'expired-busy');
     }
@@ -176,12 +168,12 @@ export class Dispatcher {
     for (const service of this.#state.services.values()) {
       for (const request of service.queue.values()) this.giveUp(request, 'drained');
     }
-    this.#dropLeft();
+    this.#state.errands.clear();
   }
 
   /** Gives up a request that waits, or whose worker or handler is lost. */
   giveUp(request: Request, reason: MdpRequestLoss, kept?: 'kept'): void {
-    if (request.service.queue.remove(request)) this.#unwait(request);
+    if (request.service.queue.remove(request)) this.unwait(request);
     const { client, service } = request;
     service.figures.ended(reason === 'client-gone' ? client.outcome : reason);
     this.#out.dropRequest(reason, client.peer, service.name);
@@ -232,6 +224,13 @@ export class Dispatcher {
     if (--client.open === 0) this.#state.clients.rest(client);
     if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
+  }
+
+  /** The request has left its queue. */
+  unwait(request: Request): void {
+    this.#state.expiry.stop(request);
+    request.leave(this.#state.slack);
+    this.#state.holders.add(request.client.held, -request.cost);
   }
 
   /** Why the request is refused. If it is not, its cost has been taken from the byte budget. */
@@ -286,13 +285,6 @@ export class Dispatcher {
     this.#state.expiry.start(request, this.#out.now);
   }
 
-  /** The request has left its queue. */
-  #unwait(request: Request): void {
-    this.#state.expiry.stop(request);
-    request.leave(this.#state.slack);
-    this.#state.holders.add(request.client.held, -request.cost);
-  }
-
   #dispatch(request: Request, worker: Worker): void {
     request.attempts++;
     this.begun(request);
@@ -304,23 +296,12 @@ export class Dispatcher {
     this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
   }
 
-  /** Drops waiting requests of clients that are gone, some in each step: one client may have more than a hundred thousand. */
-  #dropLeft(): void {
-    const { leaving } = this.#state;
-    let left = DROPPED_PER_STEP;
-    for (const client of leaving.clients) {
-      for (const queue of client.waiting.values()) {
-        for (const request of queue.values()) {
-          if (left-- === 0) {
-            leaving.deadline = this.#out.now + 1;
-            return;
-          }
-          this.giveUp(request, 'client-gone');
-        }
-      }
-      leaving.clients.delete(client);
+  /** Others may be given up between two pieces, so each asks for the first. */
+  *#dropLeft({ waiting }: ClientEntry): Generator<void, void, void> {
+    for (let left = waiting.first?.first; left !== undefined; left = waiting.first?.first) {
+      this.giveUp(left, 'client-gone');
+      yield;
     }
-    leaving.deadline = Infinity;
   }
 
   /** Removes the job from the worker, with its partial replies: another worker starts anew. */

@@ -91,16 +91,15 @@ function idleWorkers(services: Iterable<Service>): Set<Worker> {
   return idle;
 }
 
-/** Each service has a worker or a request, no request waits while a worker is idle, and queues count their requests. */
+/** Each service has a worker or a request, nothing but what clients left waits while a worker is idle, and queues count their requests. */
 function assertServices(known: Set<Service>, services: Services): Set<Request> {
   const waiting = new Set<Request>();
   services.assertInvariants();
   for (const service of known) {
     check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
-    check(service.queue.size === 0 || service.idle.size === 0, 'no request waits while a worker is idle');
-    check(service.queue.size === 0 || (service.own?.free ?? 0) === 0, 'no request waits while a handler may start');
     const before = waiting.size;
     for (const request of service.queue.values()) {
+      check(request.client.gone || !service.canTake, 'no request waits while a worker is idle or a handler may start');
       check(request.service === service && request.taken, 'a waiting request is in its own service’s queue');
       waiting.add(request);
     }
@@ -111,7 +110,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
 
 /** Each open request is in one place, is owed to one client, and is paid for. */
 function assertRequests(running: Set<Request>, waiting: Set<Request>, state: BrokerState, open: number): void {
-  const { workers, clients, leaving, bytes, slack } = state;
+  const { workers, clients, errands, bytes, slack } = state;
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const { parts } of workers.values()) cost += parts?.cost ?? 0;
@@ -121,10 +120,7 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
     const { client } = request;
     if (!client.gone) owed.set(client, (owed.get(client) ?? 0) + 1);
     if (client.gone)
-      check(
-        running.has(request) || leaving.clients.has(client),
-        'a request of a client that is gone waits to be dropped',
-      );
+      check(running.has(request) || errands.has(client), 'a request of a client that is gone waits to be dropped');
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
     cost += requestCost(request.body);
   }
@@ -138,7 +134,8 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
     check(client.open === owed.get(client), 'a client counts its open requests');
     found += waitingOf(client, waiting);
   }
-  for (const client of leaving.clients) found += waitingOf(client, waiting);
+  const gone = [...waiting].map(({ client }) => client).filter((client) => client.gone);
+  for (const client of new Set(gone)) found += waitingOf(client, waiting);
   check(found === waiting.size, 'a client finds all its waiting requests');
 }
 
@@ -160,13 +157,13 @@ function waitingOf(client: ClientEntry, waiting: Set<Request>): number {
 
 /** Only waiting requests and their services expire, and the engine's deadline is the earliest of all, our own lateness aside. */
 function assertDeadlines(
-  { workers, expiry, leaving }: BrokerState,
+  { workers, expiry, errands }: BrokerState,
   waiting: Set<Request>,
   known: Set<Service>,
   deadline: number,
   drainUntil: number,
 ): void {
-  let earliest = Math.min(drainUntil, leaving.deadline, expiry.deadline);
+  let earliest = Math.min(drainUntil, errands.deadline, expiry.deadline);
   for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker));
   for (const { value } of expiry.values())
     check(value instanceof Request ? waiting.has(value) : known.has(value), 'only waiting requests expire');

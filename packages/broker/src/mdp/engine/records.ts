@@ -161,7 +161,7 @@ export class Service {
   /** Its version; `both` if `bridge` joins them. */
   readonly version: MdpVersion | 'both';
   readonly counted: Name;
-  /** Requests that no worker could take at once. Empty while a worker is idle. */
+  /** Requests that no worker could take at once. While a worker is idle, only what clients left is here. */
   readonly queue: FairQueue<Request>;
   /** Rule 21: workers without a job, the one idle longest first. */
   readonly idle = new RemovableQueue<Worker>();

@@ -4,6 +4,7 @@ import type { ServiceMeter } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { check } from '../../shared/check.js';
 import { ClientTable } from '../../shared/clients.js';
+import { Errands, QUIET_SLICE } from '../../shared/errands.js';
 import { HolderClasses } from '../../shared/holder-classes.js';
 import { Listings } from '../../shared/listings.js';
 import { Names } from '../../shared/names.js';
@@ -23,8 +24,8 @@ export interface BrokerState {
   readonly workers: WorkerTable<Worker>;
   readonly services: Services;
   readonly clients: ClientTable<ClientEntry>;
-  /** Clients that are gone and may have requests waiting, and when more of these are dropped. */
-  readonly leaving: { readonly clients: Set<ClientEntry>; deadline: number };
+  /** Dropping what clients that are gone have left waiting. */
+  readonly errands: Errands;
   /** Rule 18: bytes of all open requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
@@ -46,7 +47,7 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
     workers: new WorkerTable(settings),
     services: new Services(settings),
     clients: new ClientTable(ClientEntry),
-    leaving: { clients: new Set(), deadline: Infinity },
+    errands: new Errands(QUIET_SLICE),
     bytes,
     slack: new Slack(bytes),
     holders: new HolderClasses(HELD_LEAST_BYTES),

@@ -45,8 +45,8 @@ export class Backend<Asked extends Request> {
 
   /** When something is due on this side; `drainUntil` included. */
   get deadline(): number {
-    const { workers, jobs } = this.state;
-    return Math.min(workers.deadline, jobs?.deadline ?? Infinity, this.#drainUntil);
+    const { workers, jobs, errands } = this.state;
+    return Math.min(workers.deadline, jobs?.deadline ?? Infinity, errands.deadline, this.#drainUntil);
   }
 
   /** When a drain ends at the latest. */
@@ -112,9 +112,10 @@ export class Backend<Asked extends Request> {
     this.#lost.dismiss(now);
   }
 
-  /** Does what is due: expiry, job timeouts, heartbeats, the end of a drain. `lateMs` as in a timer event. */
+  /** Does what is due: what clients left, expiry, job timeouts, heartbeats, the end of a drain. `lateMs` as in a timer event. */
   onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
+    this.state.errands.goOn(this.#out.now);
     this.#lost.expire();
     this.#sendHeartbeats();
     if (this.#out.now >= this.#drainUntil) this.#finish();

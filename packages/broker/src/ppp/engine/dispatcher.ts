@@ -1,19 +1,26 @@
 /**
- * Paranoid Pirate, the workers' side: a request's path from acceptance to its end, answered or given up. Rules 8, 9, 13, 14 and 16; `backend.ts`
+ * Paranoid Pirate, the workers' side: a request's path from acceptance to its end, answered or given up. Rules 8, 9 and 13 to 16; `backend.ts`
  * decides which worker may send what.
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
 import { setSince } from '@proj/transport/engine';
 import { chooseDisplaced } from '../../shared/displacement.js';
+import type { ClientQueue } from '../../shared/fair-queue.js';
+import type { RemovableQueue } from '../../shared/removable-queue.js';
 import type { PppBackendSettings } from '../options.js';
 import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
 import type { BrokerState, Request, Worker } from './state.js';
 
+/** All that a client has waiting. */
+type Lines<Asked> = RemovableQueue<ClientQueue<Asked>>;
+
 /** The side that asks, as the workers' side sees it: the clients of a queue, or the process that has a pool. */
 export interface Requester<Asked extends Request> {
   /** The request begins to wait, for its first worker or, at the front, for another one. */
   onWaiting(request: Asked, where: 'front' | 'back'): void;
+  /** Where its client finds what it has waiting. */
+  linesOf(request: Asked): Lines<Asked> | undefined;
   /** It no longer waits: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
   /** Rule 14: the newest waiting requests of clients that have far more bytes waiting than the client of this one. */
@@ -100,14 +107,15 @@ export class Dispatcher<Asked extends Request> {
     }
   }
 
-  /** Nobody waits for the reply any more. A waiting request is given up; a running one finishes, and its reply is dropped. */
-  abandon(request: Asked, reason: PppRequestLoss): void {
-    if (request.place.taken) this.giveUp(request, reason);
-    else request.abandoned ??= reason;
+  /** Rule 15: the client is gone. No worker gets what it has waiting, which is given up a slice at a time. */
+  leave(client: object, waiting: Lines<Asked>): void {
+    for (const line of waiting.values()) this.#state.queue.retire(line);
+    this.#state.errands.begin(client, this.#dropLeft(waiting), this.#out.now);
   }
 
   giveUpWaiting(reason: PppRequestLoss): void {
     for (const request of this.#state.queue.values()) this.giveUp(request, reason);
+    this.#state.errands.clear();
   }
 
   /** Gives up a request that waits, or whose worker is lost. */
@@ -117,6 +125,14 @@ export class Dispatcher<Asked extends Request> {
     this.#out.figures.ended(reason);
     this.#close(request);
     this.#requester.onLost(request, reason);
+  }
+
+  /** Others may be given up between two pieces, so each asks for the first. */
+  *#dropLeft(waiting: Lines<Asked>): Generator<void, void, void> {
+    for (let left = waiting.first?.first; left !== undefined; left = waiting.first?.first) {
+      this.giveUp(left, 'client-gone');
+      yield;
+    }
   }
 
   /** Rule 14: takes the bytes of the request from the budget. Beyond a limit, clients with far more waiting give up their newest for it. */
@@ -142,8 +158,9 @@ export class Dispatcher<Asked extends Request> {
       return;
     }
     request.settle(slack);
-    if (where === 'front') queue.pushFront(request.place);
-    else queue.push(request.place, request.asker);
+    const lines = this.#requester.linesOf(request);
+    if (where === 'front') queue.pushFront(request.place, lines);
+    else queue.push(request.place, request.asker, lines);
     this.#requester.onWaiting(request, where);
   }
 

@@ -308,6 +308,56 @@ describe('rule 15: clients that left', () => {
     expect(queue.ready('w1')).toContain('-> w1 REQUEST c2 "b"');
   });
 
+  it('rule 15: 512 of them per step, and the client may return meanwhile', () => {
+    for (let i = 0; i < 1500; i++) queue.request('c1', 'old');
+    queue.request('c2', 'other');
+    queue.clientGone('c1');
+    expect(queue.dropped).toEqual({ 'client-gone': 512 });
+    queue.request('c1', 'new');
+    queue.advance(1);
+    expect(queue.dropped).toEqual({ 'client-gone': 1024 });
+    queue.advance(1);
+    expect(queue.dropped).toEqual({ 'client-gone': 1500 });
+    expect(queue.stats).toMatchObject({ clients: 2, openRequests: 2 });
+    expect(queue.ready('w1')).toContain('-> w1 REQUEST c2 "other"');
+    expect(queue.reply('w1', 'c2', 'done')).toContain('-> w1 REQUEST c1 "new"');
+  });
+
+  it('rule 15: none of them goes to a worker that is free before they are dropped', () => {
+    for (let i = 0; i < 1500; i++) queue.request('c1', 'old');
+    queue.clientGone('c1');
+    expect(queue.ready('w1')).toEqual(['worker-ready w1']);
+    expect(queue.request('c2', 'other')).toEqual(['-> w1 REQUEST c2 "other"']);
+    expect(queue.reply('w1', 'c2', 'done')).toEqual(['-> c2 REPLY "done"']);
+    queue.advance(2);
+    expect(queue.dropped).toEqual({ 'client-gone': 1500 });
+  });
+
+  it('rule 15: those at the front are dropped as well', () => {
+    queue.ready('w1');
+    for (const body of ['resent', 'a']) queue.request('c1', body);
+    queue.workerGone('w1');
+    queue.clientGone('c1');
+    expect(queue.dropped).toEqual({ 'client-gone': 2 });
+    expect(queue.ready('w2')).toEqual(['worker-ready w2']);
+  });
+
+  it('rule 15: however many they are, the queue can drain', () => {
+    for (let i = 0; i < 1500; i++) queue.request('c1', 'old');
+    queue.clientGone('c1');
+    expect(queue.drain()).toContain('drained');
+    expect(queue.dropped).toEqual({ 'client-gone': 512, drained: 988 });
+    expect(queue.engine.deadline).toBe(Infinity);
+  });
+
+  it('rule 15: until they are dropped, they make room for others', () => {
+    queue = new QueueUnderTest({ requestQueueMax: 1500 });
+    for (let i = 0; i < 1500; i++) queue.request('c1', 'old');
+    queue.clientGone('c1');
+    for (let i = 0; i < 513; i++) queue.request(`other-${i % 100}`, 'new');
+    expect(queue.dropped).toEqual({ 'client-gone': 512, displaced: 1 });
+  });
+
   it('rule 15: their running requests finish; the reply is dropped and the worker is free', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');

@@ -16,7 +16,7 @@
  * | 12 | unreachable workers | lost-workers.ts, backend.ts |
  * | 13 | jobs that go back | lost-workers.ts, dispatcher.ts |
  * | 14 | waiting requests | dispatcher.ts, engine.ts |
- * | 15 | clients that left | engine.ts |
+ * | 15 | clients that left | engine.ts, dispatcher.ts |
  * | 16 | job timeout | lost-workers.ts, dispatcher.ts |
  * | 17 | a peer replaces its old connection | socket-plans.ts, shared/connections.ts |
  * | 18 | ids are bytes | backend.ts |
@@ -90,9 +90,9 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
 
   /** The operator's view at `now`; the cost is linear in the workers and clients. */
   detail(now: number): EngineSnapshot {
-    const clients = Array.from(this.#clients.values(), ({ peer, requests }) => ({
+    const clients = Array.from(this.#clients.values(), ({ peer, open }) => ({
       ...shown(peer),
-      open: requests.size,
+      open,
       refused: this.#out.refused.frontend.of(peer.key),
     }));
     const strangers = this.#out.refused.frontend.clients(({ key }) => this.#clients.find(key) !== undefined);
@@ -143,7 +143,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #onRequest(peer: Peer, command: PppClientRequest): void {
     const client = this.#clients.find(peer.key) ?? this.#clients.add(peer);
     const request = new ClientRequest(client, command);
-    client.requests.push(request.owed);
+    client.open++;
     if (this.#backend.dispatcher.accept(request)) return;
     this.#settle(request);
     this.#out.refuseRequest('queue-full', peer);
@@ -154,7 +154,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     const client = this.#clients.find(peer.key);
     if (client === undefined) return;
     this.#clients.leave(client);
-    for (const request of client.requests.values()) this.#backend.dispatcher.abandon(request, 'client-gone');
+    this.#backend.dispatcher.leave(client, client.waiting);
   }
 
   #onTimer(lateMs: number): void {
@@ -170,9 +170,8 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   }
 
   /** The client is owed one reply less. */
-  #settle({ client, owed }: ClientRequest): void {
-    client.requests.remove(owed);
-    if (client.requests.size === 0) this.#clients.rest(client);
+  #settle({ client }: ClientRequest): void {
+    if (--client.open === 0) this.#clients.rest(client);
   }
 
   readonly #requester: Requester<ClientRequest> = {
@@ -182,6 +181,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
       request.held = request.cost;
       this.#holders.add(request.client.held, request.held);
     },
+    linesOf: ({ client }) => client.waiting,
     onWaited: (request) => {
       this.#expiries.remove(request.expiry);
       this.#holders.add(request.client.held, -request.held);
@@ -191,7 +191,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
       surplusOf(
         this.#holders,
         client.held.amount + cost,
-        ({ peer, held }) => ({ held: held.amount, newest: this.#backend.state.queue.newest(peer.key) }),
+        (owner) => ({ held: owner.held.amount, newest: this.#backend.state.queue.newest(owner) }),
         (request) => request.cost,
       ),
     onReply: (request, { addresses, content }: PppAddressedReply) => {

@@ -45,15 +45,13 @@ export function assertQueue(
   let orphans = 0;
   for (const request of [...running, ...waiting]) {
     const { client } = request;
-    check(request.owed.taken, 'an open request is owed to a client');
-    check(client.gone === (request.abandoned !== undefined), 'requests of clients that are gone are abandoned');
     if (client.gone) orphans++;
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
   }
   let owed = 0;
   for (const client of clients.values()) {
-    check(client.requests.size > 0 && !client.gone, 'a client is known for its open requests');
-    owed += client.requests.size;
+    check(client.open > 0 && !client.gone, 'a client is known for its open requests');
+    owed += client.open;
   }
   check(owed + orphans === running.size + waiting.size, 'clients count their open requests');
   const expiring = new Set(expiries.values());
@@ -61,10 +59,14 @@ export function assertQueue(
   const held = new Map<ClientEntry, number>();
   for (const request of waiting) {
     check(expiring.has(request), 'every waiting request can expire');
+    check(
+      request.client.waiting === (request.place.queue as ClientQueue<ClientRequest>).owned.queue,
+      'a client finds all its waiting requests',
+    );
     check(request.held === (isAtFront(request) ? 0 : request.cost), 'what waits at the front makes no room');
     held.set(request.client, (held.get(request.client) ?? 0) + request.held);
   }
-  for (const client of clients.values())
+  for (const client of new Set([...clients.values(), ...held.keys()]))
     check(client.held.amount === (held.get(client) ?? 0), 'clients count what may make room');
 }
 
@@ -110,14 +112,14 @@ function assertWorkers<Asked extends Request>({ workers, idle, jobs }: BrokerSta
   return running;
 }
 
-/** No request waits while a worker is idle, and the queue counts its requests. */
-function assertWaiting<Asked extends Request>({ queue, idle }: BrokerState<Asked>): Set<Asked> {
+/** While a worker is idle nothing waits but what clients left, and the queue counts its requests. */
+function assertWaiting<Asked extends Request>({ queue, idle, errands }: BrokerState<Asked>): Set<Asked> {
   const waiting = new Set(queue.values());
   check(waiting.size === queue.size, 'the queue counts its requests');
-  check(queue.size === 0 || idle.size === 0, 'no request waits while a worker is idle');
   for (const request of waiting) {
     check(request.place.taken, 'a waiting request knows that it waits');
-    check(request.abandoned === undefined, 'a waiting request is not abandoned');
+    if (request.abandoned === undefined) check(idle.size === 0, 'no request waits while a worker is idle');
+    else check(errands.has(request.asker as object), 'a request of a client that is gone waits to be dropped');
   }
   return waiting;
 }
@@ -142,8 +144,8 @@ function assertDeadlines<Asked extends Request>(
   deadline: number,
   askersDeadline: number,
 ): void {
-  const { workers } = backend.state;
-  let earliest = Math.min(backend.drainUntil, askersDeadline);
+  const { workers, errands } = backend.state;
+  let earliest = Math.min(backend.drainUntil, errands.deadline, askersDeadline);
   for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker), worker.jobExpiry.at);
   check(deadline >= earliest, 'nothing is due before the earliest deadline');
   check(deadline <= Math.max(earliest, workers.lateUntil), 'the earliest deadline is not missed');

@@ -116,7 +116,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
         break;
       case 'abort': {
         const call = this.#calls.tell(event.id, 'aborted', this.#out.now);
-        if (call !== undefined) this.#backend.dispatcher.abandon(call, 'aborted');
+        if (call !== undefined) this.#abandon(call, 'aborted');
         break;
       }
       default:
@@ -131,7 +131,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     let call = this.#calls.takeExpired('expired', now);
     for (; call !== undefined; call = this.#calls.takeExpired('expired', now)) {
       this.#fail(call.key, 'expired');
-      this.#backend.dispatcher.abandon(call, 'expired');
+      this.#abandon(call, 'expired');
     }
   }
 
@@ -147,6 +147,12 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     this.#refuse(id, 'queue-full');
   }
 
+  /** A waiting request is given up; a running one finishes, and its reply is dropped. */
+  #abandon(call: PoolCall, reason: PppRequestLoss): void {
+    if (call.place.taken) this.#backend.dispatcher.giveUp(call, reason);
+    else call.abandoned ??= reason;
+  }
+
   #refuse(id: number, reason: PppRefusal): void {
     this.#out.counters.dropped[reason]++;
     this.#out.figures.ended(reason);
@@ -160,6 +166,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
 
   readonly #requester: Requester<PoolCall> = {
     onWaiting: () => undefined,
+    linesOf: () => undefined,
     onWaited: () => undefined,
     // The process has no reason to prefer one of its calls to another.
     surplus: () => [],

@@ -7,7 +7,8 @@ import type { Timed } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { ClientRecord } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
-import { FairQueue } from '../../shared/fair-queue.js';
+import { Errands, QUIET_SLICE } from '../../shared/errands.js';
+import { type ClientQueue, FairQueue } from '../../shared/fair-queue.js';
 import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import { Slack } from '../../shared/slack.js';
@@ -18,7 +19,7 @@ import type { PppRequestLoss } from './events.js';
 import type { PppCounters } from './output.js';
 
 /** An accepted request until it is answered or given up: it waits in the queue or runs at one worker. */
-export class Request implements Timed {
+export abstract class Request implements Timed {
   /** Sent to the worker and returned by it. The first address identifies the client and its request. */
   addresses: PppAddresses;
   content: PppContent;
@@ -31,8 +32,8 @@ export class Request implements Timed {
   /** When it began to wait, or was given to its worker. */
   sinceSpan = 0;
   sinceUs = 0;
-  /** Why nobody waits for the reply any more, although it is still running. */
-  abandoned: PppRequestLoss | undefined;
+  /** Why nobody waits for the reply any more. */
+  abstract readonly abandoned: PppRequestLoss | undefined;
   readonly place = new QueueSlot<this>(this);
 
   constructor(addresses: PppAddresses, content: PppContent) {
@@ -42,7 +43,7 @@ export class Request implements Timed {
   }
 
   /** The client whose turn it takes in the queue; a pool's calls share one. */
-  get asker(): string {
+  get asker(): unknown {
     return '';
   }
 
@@ -67,7 +68,9 @@ export class Request implements Timed {
 
 /** A client at the frontend of a queue. */
 export class ClientEntry extends ClientRecord {
-  readonly requests = new RemovableQueue<ClientRequest>();
+  /** Its open requests, running ones included. */
+  open = 0;
+  readonly waiting = new RemovableQueue<ClientQueue<ClientRequest>>();
   /** The cost of the waiting ones that may make room for others: all but those at the queue's front. */
   readonly held = new Holding<ClientEntry>(this);
 }
@@ -79,8 +82,6 @@ export class ClientRequest extends Request {
   readonly bare: boolean;
   /** What it adds to `held` of its client: its cost while it waits, unless it came back from a worker. */
   held = 0;
-  /** Place among the client's open requests. */
-  readonly owed = new QueueSlot<ClientRequest>(this);
   /** When it has waited too long. */
   readonly expiry = new Deadline<ClientRequest>(this);
 
@@ -90,8 +91,12 @@ export class ClientRequest extends Request {
     this.bare = hops === undefined;
   }
 
-  override get asker(): string {
-    return this.client.peer.key;
+  override get asker(): ClientEntry {
+    return this.client;
+  }
+
+  override get abandoned(): PppRequestLoss | undefined {
+    return this.client.gone ? 'client-gone' : undefined;
   }
 }
 
@@ -99,6 +104,7 @@ export class ClientRequest extends Request {
 export class PoolCall extends Request {
   readonly key: number;
   readonly timeoutMs: number;
+  override abandoned: PppRequestLoss | undefined;
   readonly expiry = new HeapDeadline<PoolCall>(this);
 
   constructor(id: number, content: PppContent, timeoutMs: number) {
@@ -123,12 +129,14 @@ export interface BrokerState<Asked extends Request> {
   readonly workers: WorkerTable<Worker<Asked>>;
   /** Rule 8: workers without a job, the one idle longest first. */
   readonly idle: RemovableQueue<Worker<Asked>>;
-  /** Rules 13 and 14: requests that no worker could take at once. Empty while a worker is idle. */
+  /** Rules 13 and 14: requests that no worker could take at once. While a worker is idle, only what clients left is here. */
   readonly queue: FairQueue<Asked>;
   /** Rule 14: bytes of all open requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
+  /** Rule 15: dropping what clients left waiting. */
+  readonly errands: Errands;
   /** How often each peer may register. */
   readonly registrations: Rates;
   /** Rule 16: busy workers by the age of their jobs; `undefined` when jobs have no time limit. */
@@ -144,6 +152,7 @@ export function newBrokerState<Asked extends Request>(settings: PppBackendSettin
     queue: new FairQueue(settings.requestQueueMax),
     bytes,
     slack: new Slack(bytes),
+    errands: new Errands(QUIET_SLICE),
     registrations: new Rates(settings.registrationsPerSecondMax),
     jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
   };

@@ -10,7 +10,7 @@ import type { BrokerState } from '../state.js';
 
 /** What happens to requests, decided by the dispatcher. `kept` says that a handler keeps the body. */
 interface Requests {
-  next(waiting: { shift(): Request | undefined }): Request | undefined;
+  unwait(request: Request): void;
   begun(request: Request): void;
   answer(request: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean;
   close(request: Request, kept: 'kept'): void;
@@ -109,8 +109,9 @@ export class OwnServiceRunner {
   /** Gives it waiting requests while it may start handlers. */
   #fill(own: OwnService): void {
     while (own.free > 0) {
-      const request = this.#requests.next(own);
+      const request = own.shift();
       if (request === undefined) return;
+      this.#requests.unwait(request);
       this.run(request, own);
     }
   }
