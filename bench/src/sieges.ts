@@ -17,9 +17,9 @@ const WARM_UP_REQUESTS = 150_000;
 const LOAD_SHARE = 1 / 3;
 const ROUNDS = 7;
 const WARM_UP_ROUNDS = 1;
-/** So that each round includes what happens once a second. */
-const ROUND_SECONDS = 1;
-/** An attack has all its connections by then, and has used the turns that were saved. */
+/** So that each round includes what happens once a second, and collections of garbage, which take longest of all. */
+const ROUND_SECONDS = 2;
+/** By then, an attack has all its connections and has used the turns that were saved, and an HTTP side has done what it does once. */
 const SETTLE_MS = 300;
 
 /** Quiet rounds, rounds with an attack on the broker, and rounds with the same attack on another process alternate. */
@@ -76,9 +76,11 @@ export async function measureSieges(report: Report): Promise<void> {
   await bystander.stop();
 }
 
-/** Runs it while the process has an HTTP side: a new one, which remembers no attack. */
+/** Runs it while the process has an HTTP side: a new one, which remembers no attack, and has begun. */
 async function whileShown(shown: ProcessUnderTest, run: (url: string) => Promise<Sample>): Promise<Sample> {
-  const sample = await run(String(await shown.command('show')));
+  const url = String(await shown.command('show'));
+  await setTimeout(SETTLE_MS);
+  const sample = await run(url);
   await shown.command('hide');
   return sample;
 }

@@ -18,6 +18,8 @@ export interface FrontBounds {
 
 /** Pieces in which a head may arrive. A client that sends it byte by byte would have us wake for each. */
 const PIECES_MAX = 8;
+/** How long a client has to read that it is refused. */
+const LINGER_MS = 1000;
 const END = /\r?\n\r?\n/;
 
 /** Lets connections through to HTTP servers one by one, and refuses what is plain from the head of the request. */
@@ -26,7 +28,7 @@ export class Front {
   readonly #turns: HttpTurns;
   readonly #refuse: (head: RequestHead, address: string) => Refusal | undefined;
   readonly #passed = new WeakSet<Socket>();
-  readonly #reading = new Set<Socket>();
+  readonly #held = new Set<Socket>();
 
   constructor(
     bounds: FrontBounds,
@@ -66,9 +68,9 @@ export class Front {
     else this.#turns.take(address, request, go);
   }
 
-  /** Cuts connections whose heads it still reads. */
+  /** Cuts connections whose heads it still reads, or which it has refused. */
   close(): void {
-    for (const socket of this.#reading) socket.destroy();
+    for (const socket of this.#held) socket.destroy();
   }
 
   #admit(socket: Socket, serve: () => void): void {
@@ -88,9 +90,20 @@ export class Front {
           socket.unshift(bytes);
           serve();
           socket.resume();
-        } else socket.write(encodeRefusal(refusal), () => socket.destroy());
+        } else this.#end(socket, encodeRefusal(refusal));
       });
     });
+  }
+
+  /** Says it and leaves the connection open for a moment: to close it while it holds unread bytes would take the answer back. */
+  #end(socket: Socket, answer: Uint8Array): void {
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    this.#held.add(socket);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      this.#held.delete(socket);
+    });
+    socket.end(answer);
   }
 
   #readHead(socket: Socket, then: (bytes: Buffer) => void): void {
@@ -106,7 +119,7 @@ export class Front {
     const timer = setTimeout(cut, this.#bounds.headMs).unref();
     const forget = (): void => {
       clearTimeout(timer);
-      this.#reading.delete(socket);
+      this.#held.delete(socket);
     };
     const left = (): void => {
       forget();
@@ -124,7 +137,7 @@ export class Front {
       socket.off('close', left).off('data', read).off('end', end).pause();
       then(bytes);
     };
-    this.#reading.add(socket);
+    this.#held.add(socket);
     socket.once('close', left).on('data', read).once('end', end).resume();
   }
 

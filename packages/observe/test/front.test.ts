@@ -113,6 +113,18 @@ it.each([
   expect((await closed).slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
 });
 
+it('lets a client read that it is refused, however much of its body is unread', async () => {
+  const { front, open } = await start();
+  const { socket, peer } = await open();
+  const over = once(socket, 'end');
+  socket.write(`POST /refused HTTP/1.1\r\nHost: a\r\n\r\n${'x'.repeat(2_000_000)}`);
+  // Rejects if the connection is reset first.
+  await over;
+  expect(peer.destroyed).toBe(false);
+  front.close();
+  expect(peer.destroyed).toBe(true);
+});
+
 it('reads nothing of a connection before its turn', async () => {
   const { clock, open } = await start({ savedMax: 1 });
   await open();
