@@ -14,7 +14,7 @@ export default mergeConfig(project('tests on zmtp', { isolate: false }), {
       'interop/examples.test.ts',
       'interop/pzq/postgres*.test.ts',
       'chaos/pzq/{folder,full-disk}.test.ts',
-      'chaos/emqp/full-disk.long.test.ts',
+      'chaos/{emqp,nfp}/full-disk.long.test.ts',
     ],
   },
 });

@@ -29,7 +29,13 @@ const serve = defineCommand({
     const offers = await protocol.offers(settings, { transport, log });
     const workers = offers.map(({ worker }) => worker);
     return serveUntilEnded(context, {
-      servers: [{ protocol: settings.protocol, facade: { stats: () => totalStats(workers) } }],
+      servers: [
+        {
+          protocol: settings.protocol,
+          facade: { stats: () => totalStats(workers) },
+          fault: () => offers.map(({ store }) => store?.fault).find((fault) => fault !== undefined),
+        },
+      ],
       async listening(http) {
         // Handlers may take for ever to load.
         await Promise.race([Promise.all(workers.map((worker) => worker.start())), untilStopped(stop)]);

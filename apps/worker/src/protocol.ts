@@ -1,6 +1,6 @@
 /** What a protocol contributes to proj-worker: its own options, and its workers. One file per protocol in `protocols/`. */
 import { connectEndpoints, oneOf, serviceNames, text, wholeNumber, withinADay } from '@proj/appkit';
-import type { Logger } from '@proj/appkit';
+import type { Logger, WatchedRecords } from '@proj/appkit';
 import { encodeFault } from '@proj/frames/service';
 import type { Transport } from '@proj/transport';
 import * as z from 'zod';
@@ -85,6 +85,8 @@ export interface Surroundings {
 export interface Offer {
   readonly worker: Worker;
   readonly log: Logger;
+  /** Its store outside of memory: the program is not ready while writes to it fail. */
+  readonly store?: WatchedRecords | undefined;
   /** Aborts if something other than a signal ends the worker. Default: nothing does. */
   readonly ended?: AbortSignal;
 }

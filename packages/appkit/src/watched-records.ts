@@ -1,4 +1,4 @@
-/** Does a store of records take what is written? What `/readyz` and the overview tell of the store of a broker or scheduler. */
+/** Does a store of records take what is written? What `/readyz` and the overview tell of the store of a broker, scheduler or worker. */
 import { systemClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { isProjError } from '@proj/transport';

@@ -3,10 +3,10 @@ import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fromSchema, milliseconds, onOff, text, wholeNumber, wordFromSchema } from '@proj/appkit';
+import { fromSchema, milliseconds, onOff, text, WatchedRecords, wholeNumber, wordFromSchema } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { lmdbRecords } from '@proj/store';
-import type { RecordStore, Transport } from '@proj/transport';
+import type { Transport } from '@proj/transport';
 import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
 import type { NfpTask, NfpTaskHandler } from '@proj/worker';
 import { nfpWorkerOptions } from '@proj/worker/nfp';
@@ -85,26 +85,28 @@ export const nfp: Protocol<typeof options> = {
       yield ['service', 'must be a single name with --protocol nfp, where a worker has one service and one store'];
   },
   async offers(settings, { transport, log }) {
-    const worker = await construct(settings, transport, log);
+    const { worker, store } = await construct(settings, transport, log);
     const ended = new AbortController();
     worker.on('management', ({ task }) => {
       if (task === 'shutdown') ended.abort();
     });
-    return [{ worker, log, ended: ended.signal }];
+    return [{ worker, log, store, ended: ended.signal }];
   },
 };
 
-async function construct(settings: SettingsOf<typeof options>, transport: Transport, log: Logger): Promise<NfpWorker> {
+async function construct(settings: SettingsOf<typeof options>, transport: Transport, log: Logger) {
   const [service = ''] = settings.service;
   const name = settings.name ?? `${service}@${hostname()}`;
   const { concurrency, heartbeatMs, drainMs } = settings;
+  const tasks =
+    settings.files === undefined ? await findTasks(settings.handler) : share(settings.files, settings.handler, log);
+  const store = storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`);
   const worker = new NfpWorker({
     endpoints: settings.connect ?? [...nfp.usual.endpoints],
     service,
     name,
-    tasks:
-      settings.files === undefined ? await findTasks(settings.handler) : share(settings.files, settings.handler, log),
-    ...storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
+    tasks,
+    ...(store === undefined ? {} : { store }),
     ...(settings.fetchFiles === undefined ? {} : { fetchFiles: settings.fetchFiles }),
     fetchMaxBytes: settings.fetchMaxBytes,
     baseTasks: settings.baseTasks,
@@ -125,7 +127,7 @@ async function construct(settings: SettingsOf<typeof options>, transport: Transp
   worker.on('error', ({ error, ...fields }) => {
     log.error({ err: error, ...fields }, 'task failed');
   });
-  return worker;
+  return { worker, store };
 }
 
 function textOf(args: readonly unknown[]): string {
@@ -134,10 +136,10 @@ function textOf(args: readonly unknown[]): string {
   return text;
 }
 
-function storeOf(store: string): { readonly store?: RecordStore } {
-  // The worker itself reports that these jobs are lost with the process.
-  if (store === 'memory:') return {};
-  if (store.startsWith('lmdb:') && store.length > 5) return { store: lmdbRecords({ folder: store.slice(5) }) };
+/** Without a store, the worker itself reports that jobs are lost with the process. */
+function storeOf(store: string): WatchedRecords | undefined {
+  if (store === 'memory:') return undefined;
+  if (store.startsWith('lmdb:') && store.length > 5) return new WatchedRecords(lmdbRecords({ folder: store.slice(5) }));
   throw new ProjError('OPTIONS_INVALID', `--store = "${store}": must be lmdb:FOLDER or memory:`);
 }
 
