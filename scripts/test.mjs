@@ -63,8 +63,8 @@ async function runTasks(tasks) {
   forgetEarlierRuns();
   const flags = ['--continue=dependencies-successful', '--summarize', '--log-order=grouped', '--output-logs=new-only'];
   const runs = runsOf(tasks, builtPackages());
-  // More tasks than cores: many tests wait for other processes. Those that run beside the builds have less to wait for.
-  const places = ['--concurrency=300%', '--concurrency=200%'];
+  // More tasks than cores, since many tests wait for other processes, but not so many that they wait for each other.
+  const places = ['--concurrency=200%', '--concurrency=100%'];
   const code = await run(...runs.map((words, at) => ['turbo', 'run', ...words, ...flags, places[at]]));
   const counts = tasksOfRuns().map((task) => {
     const report = readJson(join(task.directory, 'reports', `${task.task}.json`));
