@@ -56,7 +56,7 @@ const outcomes = {};
 const keep = [];
 const act = (headers) => request('POST /api/actions', headers, '{"action":"drain-process"}');
 const attacks = {
-  streams: [Array.from({ length: streams }, () => request('GET /api/events', { Connection: 'keep-alive' })), 30_000],
+  streams: [Array.from({ length: streams }, () => request('GET /api/events', { Connection: 'keep-alive' })), 60_000],
   slow: [Array.from({ length: SLOW }, (_, at) => (at % 2 === 0 ? 'GET / HT' : `${act({})}`.slice(0, -9))), 100],
   noToken: [Array.from({ length: 20 }, () => act({}))],
   wrongToken: [Array.from({ length: 20 }, (_, at) => act({ Authorization: `Bearer wrong-${at}-wrong` }))],
