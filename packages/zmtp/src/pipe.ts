@@ -192,11 +192,15 @@ export class Pipe {
   }
 
   /** What to keep of a message that waits. */
-  #settled(frames: readonly Uint8Array[], shared = new SharedMessage()): readonly Uint8Array[] {
-    const compact = (shared.compact ??= compacted(frames));
+  #settled(frames: readonly Uint8Array[], shared: SharedMessage | undefined): readonly Uint8Array[] {
+    if (shared?.settled !== undefined) return shared.settled;
+    const compact = shared?.compact ?? compacted(frames);
+    if (shared !== undefined) shared.compact = compact;
     const settle = this.#limits.outgoing?.settle;
-    if (settle === undefined || this.#bytes < BACKLOG_BYTES) return shared.settled ?? compact;
-    return (shared.settled ??= compact.map(settle));
+    if (settle === undefined || this.#bytes < BACKLOG_BYTES) return compact;
+    const settled = compact.map(settle);
+    if (shared !== undefined) shared.settled = settled;
+    return settled;
   }
 
   /** The first messages leave; returns the bytes that other pipes still keep. */
