@@ -7,8 +7,9 @@ import type { Watch } from './watch.js';
 const WORK_PER_LOOK = 16;
 /** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
 const SLOW_MS = 1 / 16;
-/** The share of a turn while others wait. */
-const WORK_PER_TURN = 64;
+/** The share of a turn while others wait, for an occasional reader and a busy one. */
+const OCCASIONAL_WORK = 16;
+const BUSY_WORK = 64;
 
 /** The share of one connection. */
 export class TurnShare {
@@ -26,6 +27,7 @@ export class TurnShare {
   /** Work in the turn of this number. */
   #turn = 0;
   #turnWork = 0;
+  #workMax = OCCASIONAL_WORK;
   /** Work since this time. */
   #since = 0;
   #recentWork = 0;
@@ -46,6 +48,11 @@ export class TurnShare {
   /** Work begins, at this time. */
   begin(now: number): void {
     this.#lookedAt = now;
+    if (this.#turn === this.#turns.number) return;
+    this.#turn = this.#turns.number;
+    // What came while it waited counts for this turn.
+    this.#turnWork = 0;
+    this.#count(now);
   }
 
   /** Counts work; enough of it ends this turn's share. */
@@ -55,27 +62,17 @@ export class TurnShare {
     const now = this.#watch.now();
     this.#workPerLook = now - this.#lookedAt > SLOW_MS * this.#work ? 1 : WORK_PER_LOOK;
     this.#lookedAt = now;
-    if (this.#turn !== this.#turns.number) {
-      this.#turn = this.#turns.number;
-      this.#turnWork = 0;
-    }
-    if (now - this.#since > SPARSE_MS) {
-      this.#since = now;
-      this.#recentWork = 0;
-    }
-    this.#turnWork += this.#work;
-    this.#recentWork += this.#work;
-    this.#work = 0;
+    this.#count(now);
     const isOver = this.#turns.isOver(now);
-    if (isOver || (this.#turnWork >= WORK_PER_TURN && this.#turns.isContended)) this.rest();
+    if (isOver || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
   }
 
-  /** Ends this turn's share. A reader that recently did less than a share, and whose last turn was enough, goes before busy ones. */
+  /**
+   * Ends this turn's share before something that has just come. A reader goes before busy ones if it did less than a small share recently or, with
+   * nothing left, in its last turn: so does a worker that answers one request after another, however fast.
+   */
   rest(): void {
-    if (this.#isResting) return;
-    this.#isResting = true;
-    const didLittle = this.#recentWork < WORK_PER_TURN || this.#watch.now() - this.#since > SPARSE_MS;
-    this.#queue.readLater(this.#reader, didLittle && this.#renewedIn !== this.#turns.number);
+    this.#rest(this.#turnWork + this.#work < OCCASIONAL_WORK);
   }
 
   /** The reader's turn has come. */
@@ -83,6 +80,24 @@ export class TurnShare {
     this.begin(now);
     this.#isResting = false;
     this.#renewedIn = this.#turns.number;
-    this.#turnWork = 0;
+  }
+
+  #rest(didLittle: boolean): void {
+    if (this.#isResting) return;
+    this.#isResting = true;
+    const isRare = this.#recentWork < OCCASIONAL_WORK || this.#watch.now() - this.#since > SPARSE_MS;
+    const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
+    this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
+    this.#queue.readLater(this.#reader, isSparse);
+  }
+
+  #count(now: number): void {
+    if (now - this.#since > SPARSE_MS) {
+      this.#since = now;
+      this.#recentWork = 0;
+    }
+    this.#turnWork += this.#work;
+    this.#recentWork += this.#work;
+    this.#work = 0;
   }
 }

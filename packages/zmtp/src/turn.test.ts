@@ -93,6 +93,21 @@ describe('turns', () => {
     expect(order).toEqual(['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3']);
   });
 
+  it('write what occasional readers cause before busy readers are heard', async () => {
+    const turns = new Turns(() => 0, new Noted());
+    const order: string[] = [];
+    const reader = (name: string) => ({
+      onRead: () => {
+        order.push(name);
+        turns.writeLater({ onWrite: () => void order.push(`${name} answered`) });
+      },
+    });
+    turns.readLater(reader('busy'), false);
+    for (const name of ['one', 'two']) turns.readLater(reader(name), true);
+    while (order.length < 6) await setImmediate();
+    expect(order).toEqual(['one', 'two', 'one answered', 'two answered', 'busy', 'busy answered']);
+  });
+
   it('resume at most four readers each, since one read may be long', async () => {
     const turns = new Turns(() => 0, new Noted());
     const numbers: number[] = [];
@@ -171,6 +186,86 @@ describe('the share of one connection', () => {
 
   it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
     expect(await messages(1 / 64)).toEqual([144, 128, 128, 128]);
+  });
+});
+
+describe('which readers go first', () => {
+  /** A clock, and readers that note when they resume. */
+  function house() {
+    let now = 0;
+    const turns = new Turns(() => now, new Noted());
+    const order: string[] = [];
+    const reader = (name: string, then: (share: TurnShare) => void = () => undefined): TurnShare => {
+      const share: TurnShare = new TurnShare(turns, { now: () => now } as Watch, turns, {
+        onRead: (at) => {
+          order.push(name);
+          share.renew(at);
+          then(share);
+        },
+      });
+      return share;
+    };
+    /** A chunk with messages arrives when the turn is over. */
+    const arrive = (share: TurnShare, messages: number): void => {
+      share.begin(now);
+      share.spend(messages);
+      share.rest();
+    };
+    return { turns, order, reader, arrive, pass: (ms: number) => (now += ms) };
+  }
+
+  it('are those with a message at a time, however often it comes', async () => {
+    const { turns, order, reader, arrive, pass } = house();
+    const [flooder, worker] = [reader('flooder'), reader('worker')];
+    for (let turn = 0; turn < 100; turn++) {
+      arrive(flooder, 64);
+      arrive(worker, 1);
+      await setImmediate();
+      while (turns.isContended) await setImmediate();
+      pass(1);
+    }
+    expect(order.slice(-20)).toEqual(new Array(10).fill(['worker', 'flooder']).flat());
+  });
+
+  it('are not those with messages that take long, however few these are', async () => {
+    const { turns, order, reader, arrive, pass } = house();
+    let isDone = false;
+    const slow = reader('slow', (share) => {
+      while (!share.isResting && !isDone) {
+        pass(1);
+        share.spend(1);
+      }
+    });
+    const guest = reader('guest');
+    arrive(slow, 0);
+    for (let round = 0; round < 4; round++) {
+      await turns.written();
+      pass(1000);
+      arrive(guest, 1);
+      order.length = 0;
+      await turns.written();
+      await turns.written();
+      expect(order.slice(0, 2)).toEqual(['guest', 'slow']);
+    }
+    isDone = true;
+  });
+
+  it('have a small share while others wait', async () => {
+    const { turns, order, reader, arrive } = house();
+    const counts: number[] = [];
+    const flooder = reader('flooder', (share) => {
+      let count = 0;
+      for (; count < 1000 && !share.isResting; count++) share.spend(1);
+      counts.push(count);
+      if (counts.length < 2) wait();
+    });
+    const wait = () => {
+      turns.readLater({ onRead: () => void order.push('other') }, false);
+    };
+    arrive(flooder, 0);
+    wait();
+    while (counts.length < 2) await setImmediate();
+    expect(counts).toEqual([16, 64]);
   });
 });
 

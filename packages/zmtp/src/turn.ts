@@ -77,6 +77,11 @@ class Occasional<Item> {
     (isSparse ? this.#sparse : this.#busy).push(item);
   }
 
+  /** The next is an occasional one. */
+  get isSparseNext(): boolean {
+    return this.#sparse.length > 0 && ((this.#served + 1) % BUSY_SHARE !== 0 || this.#busy.length === 0);
+  }
+
   shift(): Item | undefined {
     const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
     return first.shift() ?? second.shift();
@@ -84,8 +89,8 @@ class Occasional<Item> {
 }
 
 /**
- * Runs all writers at the end of a turn: one write per peer, instead of many. Then resumes readers that had too many messages for one turn. The
- * only user of the event loop in the package.
+ * Runs all writers at the end of a turn: one write per peer, instead of many. Resumes readers that had too many messages for one turn: the
+ * occasional before the writers, and the busy after them. The only user of the event loop in the package.
  */
 export class Turns implements ReadQueue {
   readonly #now: () => number;
@@ -93,6 +98,9 @@ export class Turns implements ReadQueue {
   #writers: Writing[] = [];
   #flushers: Flushing[] = [];
   readonly #readers = new Occasional<Reading>();
+  /** In this turn: those that have resumed and are not at their end, and those that may still resume. */
+  #reads = 0;
+  #toRead = 0;
   /** Long messages are busy after their first slice. */
   readonly #sealers = new Occasional<Encrypting>();
   readonly #sealing: CipherBytes = { left: CIPHER_BYTES };
@@ -179,6 +187,10 @@ export class Turns implements ReadQueue {
     this.#armed = false;
     this.#endsAt = Infinity;
     this.#number++;
+    this.#reads = 0;
+    this.#toRead = this.#readers.length;
+    // What follows from occasional readers is written before busy readers are heard.
+    this.#read(true);
     const writers = this.#writers;
     this.#writers = [];
     const now = this.#now();
@@ -190,7 +202,7 @@ export class Turns implements ReadQueue {
     const came = Math.max(this.#came, writers.length);
     if (this.#came > 0) this.#poller?.onTurnEnd(came);
     this.#came = 0;
-    this.#read();
+    this.#read(false);
   };
 
   #seal(): void {
@@ -205,16 +217,16 @@ export class Turns implements ReadQueue {
     }
   }
 
-  #read(): void {
-    let reads = 0;
-    for (let left = this.#readers.length; left > 0; left--) {
+  #read(isSparse: boolean): void {
+    while (this.#toRead > 0 && (!isSparse || this.#readers.isSparseNext)) {
       const now = this.#now();
-      if (reads === READS_PER_TURN || this.isOver(now)) {
+      if (this.#reads === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
       }
       const reader = this.#readers.shift();
-      if (reader?.isEnded !== true) reads++;
+      this.#toRead--;
+      if (reader?.isEnded !== true) this.#reads++;
       reader?.onRead(now);
     }
   }
