@@ -171,6 +171,8 @@ export type EmqpMalformedReason =
   | 'queues-invalid'
   /** A queue name with no bytes or more than 255, or not UTF-8. */
   | 'queue-invalid'
+  /** REQUEST, SCHEDULE or UNSCHEDULE with headers of more than 4096 bytes. */
+  | 'headers-too-long'
   /** SCHEDULE of seven frames without a header `interval:N`. */
   | 'no-interval'
   /** SCHEDULE or UNSCHEDULE with an interval of more than 64 bytes. */

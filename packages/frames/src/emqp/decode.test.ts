@@ -90,6 +90,21 @@ const AT_BROKER: Row[] = [
   ['PUBLISH of 8 frames', ['', V, 'PUBLISH', 'm', 'topic', '', 'body', ''], 'frame-count'],
   ['PUBLISH without topic', ['', V, 'PUBLISH', 'm', '', 'body'], 'topic-empty'],
   ['PUBLISH with a topic of 4097 bytes', ['', V, 'PUBLISH', 'm', new Uint8Array(4097), 'body'], 'topic-too-long'],
+  [
+    'REQUEST with headers of 4097 bytes',
+    ['', V, 'REQUEST', 'm', 'q', new Uint8Array(4097), 'body'],
+    'headers-too-long',
+  ],
+  [
+    'SCHEDULE with headers of 4097 bytes',
+    ['', V, 'SCHEDULE', 'm', 'q', new Uint8Array(4097), '2', 'body', ''],
+    'headers-too-long',
+  ],
+  [
+    'UNSCHEDULE of 7 frames with headers of 4097 bytes',
+    ['', V, 'UNSCHEDULE', 'm', 'q', new Uint8Array(4097), 'body'],
+    'headers-too-long',
+  ],
   ['queues of more than 64 KiB', inform(`[[1,"a"]${' '.repeat(65_528)}]`), 'queues-invalid'],
   ['INFORM of a type of 10 bytes', inform('', 'schedulers'), 'inform-type'],
   [

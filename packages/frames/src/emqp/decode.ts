@@ -29,7 +29,16 @@ import type {
 import { takeInterval } from './headers.js';
 import { QUEUES_MAX_BYTES, readQueues } from './queues.js';
 import { readName, readText } from './text.js';
-import { CRON_MAX_BYTES, INTERVAL_MAX_BYTES, isVersion, readId, readWord, TOPIC_MAX_BYTES, type Word } from './wire.js';
+import {
+  CRON_MAX_BYTES,
+  HEADERS_MAX_BYTES,
+  INTERVAL_MAX_BYTES,
+  isVersion,
+  readId,
+  readWord,
+  TOPIC_MAX_BYTES,
+  type Word,
+} from './wire.js';
 
 type Frames = readonly Uint8Array[];
 
@@ -190,6 +199,7 @@ function request(id: string, frames: Frames): EmqpRequest | EmqpMalformed {
   }
   const queue = readName(nameFrame);
   if (queue === undefined || queue === '') return malformed('queue-invalid');
+  if (headers.length > HEADERS_MAX_BYTES) return malformed('headers-too-long');
   return { kind: 'request', id, queue, headers, body };
 }
 
@@ -229,6 +239,7 @@ function scheduling(kind: EmqpScheduling['kind'], id: string, frames: Frames): E
   const [nameFrame, headers] = [frames[4], frames[5]] as [Uint8Array, Uint8Array];
   const queue = readName(nameFrame);
   if (queue === undefined || (queue === '' && kind === 'schedule')) return malformed('queue-invalid');
+  if (headers.length > HEADERS_MAX_BYTES) return malformed('headers-too-long');
   if (frames.length === 9) {
     const [interval, body, cron] = [frames[6], frames[7], frames[8]] as [Uint8Array, Uint8Array, Uint8Array];
     if (interval.length > INTERVAL_MAX_BYTES) return malformed('interval-too-long');

@@ -4,6 +4,7 @@
  */
 import { fromLatin1, latin1 } from '../bytes.js';
 import { readText } from './text.js';
+import { HEADERS_MAX_BYTES } from './wire.js';
 
 /** The content of the headers. */
 export interface EmqpHeaders {
@@ -26,9 +27,6 @@ export interface EmqpReadHeaders extends EmqpHeaders {
   /** Invalid items, which were ignored; unknown ones are not counted. */
   readonly invalid: number;
 }
-
-/** A longer frame is forwarded, but not decoded. */
-const READ_MAX_BYTES = 4096;
 
 type Range = readonly [min: number, max: number];
 
@@ -65,7 +63,7 @@ export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
   if (frame.length === 0) return NO_HEADERS;
   const flags = new Set<string>();
   const numbers = new Map<string, number>();
-  let invalid = frame.length > READ_MAX_BYTES ? 1 : 0;
+  let invalid = frame.length > HEADERS_MAX_BYTES ? 1 : 0;
   for (const item of itemsOf(frame)) {
     const [name, value] = split(item);
     const range = RANGES.get(name);
@@ -78,7 +76,7 @@ export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
       const number = range === undefined ? undefined : readNumber(value, range);
       if (number === undefined) invalid++;
       else numbers.set(name, number);
-    } else if (readText(fromLatin1(item), READ_MAX_BYTES) === undefined) {
+    } else if (readText(fromLatin1(item), HEADERS_MAX_BYTES) === undefined) {
       invalid++;
     }
   }
@@ -108,7 +106,6 @@ export function encodeEmqpHeaders(headers: Partial<EmqpHeaders>): Uint8Array {
 
 /** Removes `interval:N` of a seven-frame SCHEDULE from its headers; the interval is `undefined` if there is none. */
 export function takeInterval(frame: Uint8Array): { headers: Uint8Array; interval: string | undefined } {
-  if (frame.length > READ_MAX_BYTES) return { headers: frame, interval: undefined };
   let interval: string | undefined;
   const others = itemsOf(frame).filter((item) => {
     const [name, value] = split(item);
@@ -121,7 +118,7 @@ export function takeInterval(frame: Uint8Array): { headers: Uint8Array; interval
 
 /** The items of a frame, one character per byte, without the spaces around them. */
 function itemsOf(frame: Uint8Array): string[] {
-  if (frame.length > READ_MAX_BYTES) return [];
+  if (frame.length > HEADERS_MAX_BYTES) return [];
   const text = latin1(frame).trim();
   const items = text.startsWith('{') ? dictionaryItems(text) : undefined;
   return (items ?? text.split(',')).map((item) => item.trim()).filter((item) => item !== '');

@@ -24,6 +24,7 @@
  *     version = "eMQP/1.0"                     ; read: "eMQP/1." *OCTET
  *     id      = 1*255OCTET
  *     queue   = 1*255OCTET                     ; UTF-8
+ *     headers = 0*4096OCTET
  *     topic   = 1*4096OCTET
  *     interval = 0*64OCTET
  *     cron    = 0*255OCTET
@@ -79,6 +80,9 @@ const LONGEST_WORD = Math.max(...WORDS.map((word) => word.length));
 const VERSION_PREFIX = fromLatin1('eMQP/1.');
 
 const ID_MAX_BYTES = 255;
+
+/** Longest headers, in bytes. */
+export const HEADERS_MAX_BYTES = 4096;
 
 /** Longest topic of a PUBLISH, in bytes. */
 export const TOPIC_MAX_BYTES = 4096;

@@ -16,6 +16,7 @@ const MESSAGE_DROPS = {
   'inform-type': 0,
   'queues-invalid': 0,
   'queue-invalid': 0,
+  'headers-too-long': 0,
   'no-interval': 0,
   'interval-too-long': 0,
   'cron-too-long': 0,

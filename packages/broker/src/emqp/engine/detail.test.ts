@@ -7,7 +7,7 @@ import { peerNamed } from '../../../test/keyed.js';
 const BAD: readonly EmqpMalformedReason[] = [
   ...(['too-few-frames', 'no-empty-frame', 'version', 'unknown-command', 'wrong-direction', 'id-invalid'] as const),
   ...(['frame-count', 'inform-type', 'queues-invalid', 'queue-invalid', 'no-interval', 'interval-too-long'] as const),
-  ...(['cron-too-long', 'topic-empty', 'topic-too-long', 'text-invalid'] as const),
+  ...(['headers-too-long', 'cron-too-long', 'topic-empty', 'topic-too-long', 'text-invalid'] as const),
 ];
 
 let broker: BrokerUnderTest;

@@ -56,6 +56,7 @@ const DROPPED: readonly Row[] = [
     ['', VERSION, 'SCHEDULE', 'm', 'q', '', '-1', jobBody(), '*'.repeat(256)],
     'cron-too-long',
   ],
+  ['REQUEST with endless headers', ['', VERSION, 'REQUEST', 'm', 'q', 'x'.repeat(4097), 'x'], 'headers-too-long'],
   ['PUBLISH with an endless topic', ['', VERSION, 'PUBLISH', 'm', 't'.repeat(4097), 'x'], 'topic-too-long'],
   ['PUBLISH without topic', ['', VERSION, 'PUBLISH', 'm', '', 'x'], 'topic-empty'],
   ['PUBLISH where no device is', ['', VERSION, 'PUBLISH', 'm', 'topic', 'x'], 'publish-unserved'],
