@@ -38,7 +38,7 @@ export class BenchRig {
   ): Promise<BenchRig> {
     const broker = typeof middle === 'string' ? await ProcessUnderTest.start(middle) : await middle();
     const plan: LoadPlan = { protocol, endpoints: broker.endpoints, workers, bodyBytes, resultBytes };
-    const load = startChild('load', plan);
+    const load = startChild('load', plan, { node: ['--expose-gc'] });
     await nextMessage(load);
     while ((await broker.measure()).workers < workers) await setTimeout(POLL_MS);
     return new BenchRig(broker, load);
