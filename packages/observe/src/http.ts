@@ -43,7 +43,7 @@ const HEADERS_MAX_BYTES = 8192;
  */
 const BACKLOG = 64;
 /** Floods get little of a core. A connection takes one turn, for its only request. */
-const TURNS = { perSecond: 15, savedMax: 50, waitingMax: 1024 };
+const TURNS = { perSecond: 15, savedMax: 50, spacingMs: 5, waitingMax: 1024 };
 /** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
 /**

@@ -6,6 +6,8 @@ export interface TurnBounds {
   readonly perSecond: number;
   /** Unused turns that can be saved up. */
   readonly savedMax: number;
+  /** Between two turns, saved ones as well: all of them in one go would hold up everybody else. Milliseconds. */
+  readonly spacingMs: number;
   readonly waitingMax: number;
 }
 
@@ -27,6 +29,8 @@ export class HttpTurns {
   #size = 0;
   #saved: number;
   #savedAt: number;
+  /** No turn before this time. */
+  #nextAt = -Infinity;
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -103,7 +107,8 @@ export class HttpTurns {
 
   #arm(): void {
     const { perSecond } = this.#bounds;
-    this.#timer ??= this.#clock.at(this.#savedAt + (1000 * (1 - this.#saved)) / perSecond, () => {
+    const at = Math.max(this.#nextAt, this.#savedAt + (1000 * (1 - this.#saved)) / perSecond);
+    this.#timer ??= this.#clock.at(at, () => {
       this.#timer = undefined;
       this.#grant();
     });
@@ -123,12 +128,13 @@ export class HttpTurns {
   }
 
   #spend(): boolean {
-    const { perSecond, savedMax } = this.#bounds;
+    const { perSecond, savedMax, spacingMs } = this.#bounds;
     const now = this.#clock.now();
     this.#saved = Math.min(savedMax, this.#saved + ((now - this.#savedAt) * perSecond) / 1000);
     this.#savedAt = now;
-    if (this.#saved < 1) return false;
+    if (this.#saved < 1 || now < this.#nextAt) return false;
     this.#saved--;
+    this.#nextAt = now + spacingMs;
     return true;
   }
 }

@@ -18,7 +18,7 @@ afterEach(async () => {
 /** A server behind a front that refuses `/refused`. */
 async function start(bounds = {}, waitMs = 60_000) {
   const clock = new ManualClock();
-  const turns = new HttpTurns({ perSecond: 1, savedMax: 3, waitingMax: 10, ...bounds }, clock);
+  const turns = new HttpTurns({ perSecond: 1, savedMax: 3, spacingMs: 0, waitingMax: 10, ...bounds }, clock);
   const front = new Front({ connectionsMax: 10, headMaxBytes: 1000, waitMs, headMs: 60_000 }, turns, ({ path }) =>
     path === '/refused' ? REFUSALS.notFound : undefined,
   );

@@ -3,7 +3,7 @@ import { ManualClock } from '@proj/heartbeat';
 import { expect, it } from 'vitest';
 import { HttpTurns } from '../src/turns.js';
 
-const BOUNDS = { perSecond: 10, savedMax: 2, waitingMax: 5 };
+const BOUNDS = { perSecond: 10, savedMax: 2, spacingMs: 0, waitingMax: 5 };
 
 class One extends EventEmitter {
   isDestroyed = false;
@@ -14,9 +14,9 @@ class One extends EventEmitter {
   }
 }
 
-function start() {
+function start(bounds: Partial<typeof BOUNDS> = {}) {
   const clock = new ManualClock();
-  const turns = new HttpTurns(BOUNDS, clock);
+  const turns = new HttpTurns({ ...BOUNDS, ...bounds }, clock);
   const went: string[] = [];
   const ask = (name: string, address = 'a') => {
     const one = new One();
@@ -34,6 +34,17 @@ it('gives those that are saved up at once, and then so many a second', () => {
   const { ask, after } = start();
   for (const name of ['1', '2', '3', '4']) ask(name);
   expect([after(0), after(99), after(1), after(100), after(1000)]).toEqual(['1 2', '', '3', '4', '']);
+});
+
+it('gives saved ones apart from each other, so that others are served in between', () => {
+  const { ask, after } = start({ savedMax: 3, spacingMs: 5 });
+  for (const name of ['1', '2', '3', '4']) ask(name);
+  expect([after(0), after(4), after(1), after(5), after(85), after(10)]).toEqual(['1', '', '2', '3', '', '4']);
+  after(60_000);
+  ask('5');
+  after(3);
+  ask('6');
+  expect([after(1), after(1)]).toEqual(['', '6']);
 });
 
 it('saves no more than it may', () => {
