@@ -15,7 +15,7 @@ const IN_FLIGHT = 200;
 const WARM_UP_REQUESTS = 150_000;
 /** Of the rate that the broker reaches when it never waits. At that rate, the machine has no core left for an attacker. */
 const LOAD_SHARE = 1 / 3;
-const ROUNDS = 7;
+const ROUNDS = 11;
 const WARM_UP_ROUNDS = 1;
 /** So that each round includes what happens once a second, and collections of garbage, which take longest of all. */
 const ROUND_SECONDS = 2;
