@@ -76,13 +76,13 @@ export class Front {
   #admit(socket: Socket, serve: () => void): void {
     const { remoteAddress: address = '' } = socket;
     // A client may leave before its turn.
-    socket.on('error', () => undefined);
-    const patience = setTimeout(() => socket.destroy(), this.#bounds.waitMs).unref();
-    socket.once('close', () => {
-      clearTimeout(patience);
-    });
+    socket.on('error', ignore);
+    const cut = (): void => {
+      socket.destroy();
+    };
+    socket.setTimeout(this.#bounds.waitMs, cut);
     this.#turns.take(address, socket, () => {
-      clearTimeout(patience);
+      socket.setTimeout(0, cut);
       this.#readHead(socket, (bytes) => {
         const refusal = this.#refusalOf(bytes, address);
         if (refusal === undefined) {
@@ -149,6 +149,8 @@ export class Front {
     return head && this.#refuse(head, address);
   }
 }
+
+const ignore = (): void => undefined;
 
 /** Whether it may become a request: HTTP begins with a letter, TLS does not. */
 function isText(bytes: Buffer): boolean {

@@ -1,5 +1,6 @@
 /** Open event streams: first the model, then every delta. Limited in number and in unread bytes. */
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers';
 import type { Delta } from './model.js';
 
 /** Bounds of {@link EventStreams}. */
@@ -8,6 +9,9 @@ export interface StreamBounds {
   /** Per stream; all together may hold four times as much. */
   readonly unreadMaxBytes: number;
 }
+
+/** Streams that get a delta before others in the process have their turn. */
+const AT_ONCE = 8;
 
 /** The streams of one server. Each text is made once for all of them. */
 export class EventStreams {
@@ -40,14 +44,19 @@ export class EventStreams {
     response.write(eventOf('model', model));
   }
 
-  /** Sends a delta to all; cuts readers that have fallen too far behind. */
+  /** Sends a delta to all, a few at a time: peers are served in between. Cuts readers that have fallen too far behind. */
   send(delta: Delta): void {
     if (this.#open.size === 0) return;
     const text = eventOf('delta', Buffer.from(JSON.stringify(delta)));
-    for (const stream of this.#open) {
-      if (stream.writableLength > this.#bounds.unreadMaxBytes) stream.destroy();
-      else stream.write(text);
-    }
+    // Those that come later start with a model that includes it.
+    const streams = [...this.#open];
+    const sendSome = (): void => {
+      for (const stream of streams.splice(0, AT_ONCE))
+        if (stream.writableLength > this.#bounds.unreadMaxBytes) stream.destroy();
+        else if (this.#open.has(stream)) stream.write(text);
+      if (streams.length > 0) setImmediate(sendSome);
+    };
+    sendSome();
   }
 
   /** Cuts all. */

@@ -146,6 +146,13 @@ it('cuts a connection that waits too long for its turn', async () => {
   expect(served).toEqual([]);
 });
 
+it('lets a connection that had its turn take longer than that', async () => {
+  const { open } = await start();
+  const { peer, send } = await open();
+  await send('G');
+  expect(peer.timeout).toBe(0);
+});
+
 it('gives the turn of a connection that has left to the next one', async () => {
   const { clock, open } = await start({ savedMax: 1 });
   const gone = await open();
