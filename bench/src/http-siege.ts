@@ -16,6 +16,13 @@ export interface SiegeReport {
   readonly answers: number;
 }
 
+/** What can be ordered. */
+export interface SiegeName {
+  readonly attack: string;
+  /** Whether it comes with far more connections than are accepted at once. */
+  readonly isCrowd: boolean;
+}
+
 /** One kind of attack. */
 interface Attack {
   readonly connections: number;
@@ -29,6 +36,7 @@ interface Attack {
 
 const DRIP_MS = 100;
 const AT_ONCE = 32;
+const CROWD = 1000;
 const PATHS = [
   '/../../../etc/passwd',
   '/..%2f..%2fetc/passwd',
@@ -64,8 +72,8 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     againMs: 0,
   },
   'huge bodies': { connections: AT_ONCE, bytes: () => action('x'.repeat(2_000_000)), againMs: 0 },
-  'slow requests': { connections: 1000, bytes: () => 'GET /', drip: 'x', againMs: 1000 },
-  '1,000 event streams': { connections: 1000, bytes: () => request('GET /api/events'), againMs: 1000 },
+  'slow requests': { connections: CROWD, bytes: () => 'GET /', drip: 'x', againMs: 1000 },
+  '1,000 event streams': { connections: CROWD, bytes: () => request('GET /api/events'), againMs: 1000 },
 };
 
 /** An attack under way. */
@@ -123,12 +131,16 @@ class Siege {
   }
 }
 
+function namesOf(): SiegeName[] {
+  return Object.entries(ATTACKS).map(([attack, { connections }]) => ({ attack, isCrowd: connections === CROWD }));
+}
+
 setPriority(NICE);
 let siege: Siege | undefined;
 process.once('disconnect', () => process.exit());
 process.on('message', (message: { attack: string; url: string } | 'names' | 'stop' | 'exit') => {
   if (message === 'exit') process.disconnect();
-  else if (message === 'names') process.send?.(Object.keys(ATTACKS));
+  else if (message === 'names') process.send?.(namesOf());
   else if (message === 'stop') process.send?.(siege?.stop());
   else {
     siege = new Siege(message);

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, startChild } from './children.js';
-import type { SiegeReport } from './http-siege.js';
+import type { SiegeName, SiegeReport } from './http-siege.js';
 import { ProcessUnderTest } from './process-under-test.js';
 import { BenchRig } from './rig.js';
 import { reportTable, sideBySide } from './samples.js';
@@ -16,10 +16,12 @@ const WARM_UP_REQUESTS = 150_000;
 /** Of the rate that the broker reaches when it never waits. At that rate, the machine has no core left for an attacker. */
 const LOAD_SHARE = 1 / 3;
 const ROUNDS = 11;
+/** A crowd comes in waves, whenever the system lets it try again: their rounds differ most. */
+const CROWD_ROUNDS = 31;
 const WARM_UP_ROUNDS = 1;
 /** So that each round includes what happens once a second, and collections of garbage, which take longest of all. */
 const ROUND_SECONDS = 2;
-/** By then, an attack has all its connections and has used the turns that were saved, and an HTTP side has done what it does once. */
+/** By then, an attack has used the turns that were saved, and an HTTP side has done what it does once. A crowd still arrives: see {@link CROWD_ROUNDS}. */
 const SETTLE_MS = 300;
 
 /** Quiet rounds, rounds with an attack on the broker, and rounds with the same attack on another process alternate. */
@@ -35,12 +37,12 @@ export async function measureSieges(report: Report): Promise<void> {
   const run = () => rig.pace(perSecond * ROUND_SECONDS, perSecond);
   const attacked = (attack: string, reports?: SiegeReport[]) => (url: string) =>
     whileAttacked(siege, { attack, url }, run, reports);
-  for (const attack of await ask<string[]>(siege, 'names')) {
+  for (const { attack, isCrowd } of await ask<SiegeName[]>(siege, 'names')) {
     const control = `${attack}, on a process beside it`;
     const quiet = `quiet, between: ${attack}`;
     const reports = { [attack]: [] as SiegeReport[], [control]: [] as SiegeReport[] };
     const samples = await sideBySide(
-      ROUNDS,
+      isCrowd ? CROWD_ROUNDS : ROUNDS,
       Object.entries({
         [quiet]: () => whileShown(broker, run),
         [attack]: () => whileShown(broker, attacked(attack, reports[attack])),
