@@ -5,10 +5,9 @@ import { besieged } from './besieged.js';
 it('refuses or bounds every attack while the service is served', async () => {
   await using service = await besieged();
   const attacking = service.attack(150, 0);
-  const answered = await service.ask(50);
+  await service.ask(50);
   const { outcomes, over } = await attacking;
   await over;
-  expect(answered).toHaveLength(50);
   const { streams = {}, slow, ...others } = outcomes;
   expect(others).toEqual({
     noToken: { 401: 20 },
