@@ -107,7 +107,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
     for (let one = this.#leaving.peek(); one !== undefined; one = this.#leaving.peek()) {
       for (const key of one.prefixes) {
         if (left-- === 0) {
-          this.turns.readLater(this, false);
+          this.turns.readLater(this, 'busy');
           return;
         }
         one.prefixes.delete(key);

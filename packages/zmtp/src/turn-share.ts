@@ -11,6 +11,9 @@ const SLOW_MS = 1 / 16;
 const OCCASIONAL_WORK = 16;
 const BUSY_WORK = 64;
 
+/** Turns with something to read until a connection is known. A handshake takes three or four. */
+const STRANGE_TURNS = 16;
+
 /** The share of one connection. */
 export class TurnShare {
   readonly #turns: Turns;
@@ -26,6 +29,7 @@ export class TurnShare {
   #workPerLook = WORK_PER_LOOK;
   /** Work in the turn of this number. */
   #turn = 0;
+  #turnsTaken = 0;
   #turnWork = 0;
   #workMax = OCCASIONAL_WORK;
   /** Work since this time. */
@@ -50,6 +54,7 @@ export class TurnShare {
     this.#lookedAt = now;
     if (this.#turn === this.#turns.number) return;
     this.#turn = this.#turns.number;
+    this.#turnsTaken++;
     // What came while it waited counts for this turn.
     this.#turnWork = 0;
     this.#count(now);
@@ -88,7 +93,8 @@ export class TurnShare {
     const isRare = this.#recentWork < OCCASIONAL_WORK || this.#watch.now() - this.#since > SPARSE_MS;
     const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
-    this.#queue.readLater(this.#reader, isSparse);
+    const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
+    this.#queue.readLater(this.#reader, isSparse ? (isStrange ? 'stranger' : 'regular') : 'busy');
   }
 
   #count(now: number): void {

@@ -56,7 +56,7 @@ describe('turns', () => {
       now += 0.125;
     };
     for (const isEnded of [true, false]) {
-      for (let index = 0; index < 40; index++) turns.readLater({ isEnded, onRead }, true);
+      for (let index = 0; index < 40; index++) turns.readLater({ isEnded, onRead }, 'regular');
       count = 0;
       await setImmediate();
       expect(count).toBe(isEnded ? 16 : 4);
@@ -86,11 +86,22 @@ describe('turns', () => {
     const turns = new Turns(() => 0, new Noted());
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
-    for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), false);
-    for (const name of ['s1', 's2', 's3', 's4']) turns.readLater(reader(name), true);
+    for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), 'busy');
+    for (const name of ['r1', 'r2', 'r3', 'r4']) turns.readLater(reader(name), 'regular');
     expect(turns.isContended).toBe(true);
     while (turns.isContended) await setImmediate();
-    expect(order).toEqual(['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3']);
+    expect(order).toEqual(['r1', 'r2', 'r3', 'b1', 'r4', 'b2', 'b3']);
+  });
+
+  it('resume every second one of strangers while regulars wait, and a busy one every fourth time', async () => {
+    const turns = new Turns(() => 0, new Noted());
+    const order: string[] = [];
+    const reader = (name: string) => ({ onRead: () => void order.push(name) });
+    for (const rank of ['busy', 'stranger', 'regular'] as const)
+      for (let count = 0; count < 4; count++) turns.readLater(reader(rank), rank);
+    while (turns.isContended) await setImmediate();
+    const [r, s, b] = ['regular', 'stranger', 'busy'];
+    expect(order).toEqual([r, s, r, b, r, s, r, b, s, s, b, b]);
   });
 
   it('write what occasional readers cause before busy readers are heard', async () => {
@@ -102,8 +113,8 @@ describe('turns', () => {
         turns.writeLater({ onWrite: () => void order.push(`${name} answered`) });
       },
     });
-    turns.readLater(reader('busy'), false);
-    for (const name of ['one', 'two']) turns.readLater(reader(name), true);
+    turns.readLater(reader('busy'), 'busy');
+    for (const name of ['one', 'two']) turns.readLater(reader(name), 'regular');
     while (order.length < 6) await setImmediate();
     expect(order).toEqual(['one', 'two', 'one answered', 'two answered', 'busy', 'busy answered']);
   });
@@ -112,7 +123,7 @@ describe('turns', () => {
     const turns = new Turns(() => 0, new Noted());
     const numbers: number[] = [];
     const reader = { onRead: () => void numbers.push(turns.number) };
-    for (let count = 0; count < 10; count++) turns.readLater(reader, false);
+    for (let count = 0; count < 10; count++) turns.readLater(reader, 'busy');
     while (turns.isContended) await setImmediate();
     expect(numbers.map((number) => number - numbers[0]!)).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
   });
@@ -149,7 +160,7 @@ describe('turns', () => {
         now += 1;
       },
     };
-    for (let count = 0; count < 6; count++) turns.readLater(reader, false);
+    for (let count = 0; count < 6; count++) turns.readLater(reader, 'busy');
     while (ended.length < 6) await setImmediate();
     expect(ended.map((number) => number - ended[0]!)).toEqual([0, 0, 1, 1, 2, 2]);
   });
@@ -195,8 +206,9 @@ describe('which readers go first', () => {
     let now = 0;
     const turns = new Turns(() => now, new Noted());
     const order: string[] = [];
+    const watch = { now: () => now } as Watch;
     const reader = (name: string, then: (share: TurnShare) => void = () => undefined): TurnShare => {
-      const share: TurnShare = new TurnShare(turns, { now: () => now } as Watch, turns, {
+      const share: TurnShare = new TurnShare(turns, watch, turns, {
         onRead: (at) => {
           order.push(name);
           share.renew(at);
@@ -211,7 +223,7 @@ describe('which readers go first', () => {
       share.spend(messages);
       share.rest();
     };
-    return { turns, order, reader, arrive, pass: (ms: number) => (now += ms) };
+    return { turns, order, watch, reader, arrive, pass: (ms: number) => (now += ms) };
   }
 
   it('are those with a message at a time, however often it comes', async () => {
@@ -250,6 +262,40 @@ describe('which readers go first', () => {
     isDone = true;
   });
 
+  it.each([
+    ['connects', 0],
+    ['leaves', 16],
+  ])('are regulars: of a crowd that %s, every second one goes before them', async (_, turnsBefore) => {
+    const { turns, order, watch, reader, arrive, pass } = house();
+    const regular = reader('regular');
+    const crowd = Array.from({ length: 100 }, () => {
+      const one = {
+        isEnded: false,
+        onRead: (at: number) => {
+          order.push('one of the crowd');
+          share.renew(at);
+        },
+      };
+      const share = new TurnShare(turns, watch, turns, one);
+      return { one, share };
+    });
+    for (let turn = 0; turn < 16; turn++) {
+      arrive(regular, 1);
+      if (turn < turnsBefore) for (const { share } of crowd) arrive(share, 1);
+      while (turns.isContended) await setImmediate();
+      pass(1000);
+    }
+    order.length = 0;
+    for (const { one, share } of crowd) {
+      one.isEnded = turnsBefore > 0;
+      arrive(share, 1);
+    }
+    arrive(regular, 1);
+    while (turns.isContended) await setImmediate();
+    expect(order.indexOf('regular')).toBeLessThan(2);
+    expect(order).toHaveLength(101);
+  });
+
   it('have a small share while others wait', async () => {
     const { turns, reader, arrive } = house();
     const counts: number[] = [];
@@ -257,11 +303,11 @@ describe('which readers go first', () => {
       let count = 0;
       for (; count < 1000 && !share.isResting; count++) share.spend(1);
       counts.push(count);
-      if (counts.length < 2) turns.readLater(other, false);
+      if (counts.length < 2) turns.readLater(other, 'busy');
     });
     const other = { onRead: () => undefined };
     arrive(flooder, 0);
-    turns.readLater(other, false);
+    turns.readLater(other, 'busy');
     while (counts.length < 2) await setImmediate();
     expect(counts).toEqual([16, 64]);
   });
@@ -280,12 +326,12 @@ describe('a group that shares one place in the queue', () => {
       const one = {
         onRead: () => {
           order.push(name);
-          if (again && !isOver) group.readLater(one, true);
+          if (again && !isOver) group.readLater(one, 'regular');
         },
       };
       return one;
     };
-    for (let number = 0; number < size; number++) group.readLater(member(`m${number}`), true);
+    for (let number = 0; number < size; number++) group.readLater(member(`m${number}`), 'regular');
     const pass = (ms: number) => (now += ms);
     return { turns, group, order, member, pass };
   }
@@ -300,7 +346,7 @@ describe('a group that shares one place in the queue', () => {
     const { turns, order } = crowd(1000, true);
     for (let turn = 0; turn < 10; turn++) await setImmediate();
     const before = order.length;
-    turns.readLater({ onRead: () => void order.push('other') }, true);
+    turns.readLater({ onRead: () => void order.push('other') }, 'regular');
     while (!order.includes('other')) await setImmediate();
     expect(order.indexOf('other') - before).toBeLessThanOrEqual(4 * 16);
   });
@@ -310,14 +356,14 @@ describe('a group that shares one place in the queue', () => {
     for (let turn = 0; turn < 10; turn++) await setImmediate();
     const other = { onRead: () => void order.push('other') };
     order.length = 0;
-    turns.readLater(other, true);
+    turns.readLater(other, 'regular');
     await setImmediate();
     expect(order[0]).toBe('other');
     pass(1000);
     await setImmediate();
-    group.readLater(member('late'), true);
+    group.readLater(member('late'), 'regular');
     order.length = 0;
-    turns.readLater(other, false);
+    turns.readLater(other, 'busy');
     await setImmediate();
     expect(order[0]).not.toBe('other');
   });

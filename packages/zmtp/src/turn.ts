@@ -16,10 +16,16 @@ export interface Reading {
   onRead(now: number): void;
 }
 
+/**
+ * How a reader waits: `regular` with little to read; `stranger` the same, but hardly known yet, or at its end; `busy` with much. A crowd that connects or
+ * leaves, a thousand readers with little each, would otherwise go before all regulars.
+ */
+export type ReadRank = 'regular' | 'stranger' | 'busy';
+
 /** A queue of readers waiting to resume. */
 export interface ReadQueue {
-  /** Calls `onRead` after earlier requests of the same kind. Do not call it again before then. */
-  readLater(reader: Reading, isSparse: boolean): void;
+  /** Calls `onRead` after earlier requests of the same rank. Do not call it again before then. */
+  readLater(reader: Reading, rank: ReadRank): void;
 }
 
 /** Something that writes for others, after all of them. */
@@ -48,8 +54,6 @@ export const EVENT_LOOP: Loop = {
   next: (callback) => void setImmediate(callback),
 };
 
-/** At least one in this many is a busy one. */
-const BUSY_SHARE = 4;
 /** How long a turn delivers messages before timers and other sockets are served. Milliseconds. */
 const MS_PER_TURN = 2;
 /**
@@ -63,46 +67,59 @@ const OPEN_LAST_BYTES = 2 ** 13;
 /** Maximum readers per turn, besides those at their end: each may do a long read before the clock is read again. */
 const READS_PER_TURN = 4;
 
-/** First in, first out in two classes: the occasional before the busy, but at least one in four is a busy one. */
-class Occasional<Item> {
-  readonly #busy = new Fifo<Item>();
-  readonly #sparse = new Fifo<Item>();
+/** Which rank is asked first, again and again. What the ranks after it have is next if it has nothing. */
+const RANKS: readonly (readonly ReadRank[])[] = [
+  ['regular', 'stranger', 'busy'],
+  ['stranger', 'regular', 'busy'],
+  ['regular', 'stranger', 'busy'],
+  ['busy', 'regular', 'stranger'],
+];
+
+/** First in, first out in each rank. Of four, at least one is a busy one and one a stranger, if there are any. */
+class Ranks<Item> {
+  readonly #waiting: Readonly<Record<ReadRank, Fifo<Item>>> = {
+    regular: new Fifo(),
+    stranger: new Fifo(),
+    busy: new Fifo(),
+  };
   #served = 0;
 
   get length(): number {
-    return this.#busy.length + this.#sparse.length;
+    const { regular, stranger, busy } = this.#waiting;
+    return regular.length + stranger.length + busy.length;
   }
 
-  push(item: Item, isSparse: boolean): void {
-    (isSparse ? this.#sparse : this.#busy).push(item);
+  push(item: Item, rank: ReadRank): void {
+    this.#waiting[rank].push(item);
   }
 
-  /** The next is an occasional one. */
-  get isSparseNext(): boolean {
-    return this.#sparse.length > 0 && ((this.#served + 1) % BUSY_SHARE !== 0 || this.#busy.length === 0);
+  /** The rank of the next. */
+  get next(): ReadRank | undefined {
+    return RANKS[this.#served % RANKS.length]?.find((rank) => this.#waiting[rank].length > 0);
   }
 
   shift(): Item | undefined {
-    const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
-    return first.shift() ?? second.shift();
+    const { next } = this;
+    this.#served++;
+    return next === undefined ? undefined : this.#waiting[next].shift();
   }
 }
 
 /**
  * Runs all writers at the end of a turn: one write per peer, instead of many. Resumes readers that had too many messages for one turn: the
- * occasional before the writers, and the busy after them. The only user of the event loop in the package.
+ * occasional, regulars and strangers, before the writers, and the busy after them. The only user of the event loop in the package.
  */
 export class Turns implements ReadQueue {
   readonly #now: () => number;
   readonly #poller: Poller | undefined;
   #writers: Writing[] = [];
   #flushers: Flushing[] = [];
-  readonly #readers = new Occasional<Reading>();
+  readonly #readers = new Ranks<Reading>();
   /** In this turn: those that have resumed and are not at their end, and those that may still resume. */
   #reads = 0;
   #toRead = 0;
   /** Long messages are busy after their first slice. */
-  readonly #sealers = new Occasional<Encrypting>();
+  readonly #sealers = new Ranks<Encrypting>();
   readonly #sealing: CipherBytes = { left: CIPHER_BYTES };
   #opened = 0;
   #number = 0;
@@ -153,7 +170,7 @@ export class Turns implements ReadQueue {
 
   /** Calls `onSeal` after the writers of a turn in which something may be encrypted, this one if possible. `isFirst`: its first slice. */
   sealLater(encrypting: Encrypting, isFirst: boolean): void {
-    this.#sealers.push(encrypting, isFirst);
+    this.#sealers.push(encrypting, isFirst ? 'regular' : 'busy');
     this.#arm();
   }
 
@@ -162,8 +179,8 @@ export class Turns implements ReadQueue {
     return this.#opened < CIPHER_BYTES ? OPEN_BYTES : OPEN_LAST_BYTES;
   }
 
-  readLater(reader: Reading, isSparse: boolean): void {
-    this.#readers.push(reader, isSparse);
+  readLater(reader: Reading, rank: ReadRank): void {
+    this.#readers.push(reader, rank);
     this.#arm();
   }
 
@@ -190,7 +207,7 @@ export class Turns implements ReadQueue {
     this.#reads = 0;
     this.#toRead = this.#readers.length;
     // What follows from occasional readers is written before busy readers are heard.
-    this.#read(true);
+    this.#read('occasional');
     const writers = this.#writers;
     this.#writers = [];
     const now = this.#now();
@@ -202,7 +219,7 @@ export class Turns implements ReadQueue {
     const came = Math.max(this.#came, writers.length);
     if (this.#came > 0) this.#poller?.onTurnEnd(came);
     this.#came = 0;
-    this.#read(false);
+    this.#read('all');
   };
 
   #seal(): void {
@@ -217,8 +234,8 @@ export class Turns implements ReadQueue {
     }
   }
 
-  #read(isSparse: boolean): void {
-    while (this.#toRead > 0 && (!isSparse || this.#readers.isSparseNext)) {
+  #read(which: 'occasional' | 'all'): void {
+    while (this.#toRead > 0 && (which === 'all' || this.#readers.next !== 'busy')) {
       const now = this.#now();
       if (this.#reads === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
@@ -250,9 +267,9 @@ export class ReadGroup implements ReadQueue, Reading {
     this.#turns = turns;
   }
 
-  readLater(member: Reading, isSparse: boolean): void {
+  readLater(member: Reading, rank: ReadRank): void {
     this.#members.push(member);
-    if (!this.#isWaiting) this.#wait(isSparse);
+    if (!this.#isWaiting) this.#wait(rank);
   }
 
   onRead(now: number): void {
@@ -266,11 +283,11 @@ export class ReadGroup implements ReadQueue, Reading {
       this.#members.shift()?.onRead(now);
     } while (--left > 0 && !this.#turns.isOver());
     this.#isWaiting = false;
-    if (this.#members.length > 0) this.#wait(true);
+    if (this.#members.length > 0) this.#wait('regular');
   }
 
-  #wait(isSparse: boolean): void {
+  #wait(rank: ReadRank): void {
     this.#isWaiting = true;
-    this.#turns.readLater(this, isSparse && this.#served < BUSY_MEMBERS);
+    this.#turns.readLater(this, this.#served < BUSY_MEMBERS ? rank : 'busy');
   }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { NodeSocket } from '../node-socket.js';
 import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/framing/lane-frames.js';
+import type { ReadRank } from '../turn.js';
 import { Carrier } from './carrier.js';
 import type { CarrierHost } from './carrier.js';
 
@@ -14,14 +15,14 @@ function openings(...numbers: readonly number[]): Uint8Array {
 /** A carrier whose turns are over at once, or never; `asked` is how it asked for its next ones. */
 function contended(turns: { readonly isOver: boolean; readonly isContended: boolean }) {
   const clock = { now: 0 };
-  const asked: boolean[] = [];
+  const asked: ReadRank[] = [];
   const opened: unknown[] = [];
   const host = {
     turns: {
       isOver: () => turns.isOver,
       isContended: turns.isContended,
       flushLater: () => {},
-      readLater: (_: unknown, isSparse: boolean) => asked.push(isSparse),
+      readLater: (_: unknown, rank: ReadRank) => asked.push(rank),
     },
     watch: { now: () => clock.now, set: () => {} },
     hasRoom: true,
@@ -42,7 +43,7 @@ it('after a full turn, occasional lanes go before busy readers, and busy lanes d
   carrier.onRead();
   clock.now = 500;
   carrier.onBytes(openings(6, 7));
-  expect(asked).toEqual([true, false, true]);
+  expect(asked).toEqual(['regular', 'busy', 'regular']);
 });
 
 it('lanes that need more than one turn are busy, however rarely they have one', () => {
@@ -52,7 +53,7 @@ it('lanes that need more than one turn are busy, however rarely they have one', 
     clock.now = now;
     carrier.onRead();
   }
-  expect(asked).toEqual([true, false, false]);
+  expect(asked).toEqual(['regular', 'busy', 'busy']);
 });
 
 it('lanes have no more than a share of a turn while others wait', () => {

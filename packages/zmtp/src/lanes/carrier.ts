@@ -268,7 +268,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     if (read === bytes.length || this.#socket.destroyed) return;
     this.#rest = bytes.subarray(read);
     this.#socket.pause();
-    this.#host.turns.readLater(this, this.#isSparse && !hadTurn);
+    this.#host.turns.readLater(this, this.#isSparse && !hadTurn ? 'regular' : 'busy');
   }
 
   #spend(work: number): void {
