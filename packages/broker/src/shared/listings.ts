@@ -5,7 +5,7 @@ export const LISTED_MAX = 5000;
 
 /** An answer with this many lines or more is cached: repeated questions meanwhile get the same bytes. */
 const KEPT_FROM_LINES = 500;
-const KEPT_MS = 250;
+const KEPT_MS = 500;
 /** Questions whose answers are cached at a time, such as one for each service. */
 const KEPT_MAX = 8;
 

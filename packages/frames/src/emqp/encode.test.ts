@@ -80,6 +80,13 @@ test.each([
   [{ a: [1, 'x'], b: {} }, '{"a": [1, "x"], "b": {}}'],
   [{ é: '\x7f\n"\\' }, '{"\\u00e9": "\\u007f\\n\\"\\\\"}'],
   [[null, true, 1.5, []], '[null, true, 1.5, []]'],
+  [
+    new Map<string, unknown>([
+      ['2', 'b'],
+      ['1', new Map()],
+    ]),
+    '{"2": "b", "1": {}}',
+  ],
 ])('JSON as Python prints it: %j', (value, text) => {
   expect(encodeEmqpJson(value)).toBe(text);
 });

@@ -42,14 +42,19 @@ export function isName(text: string): boolean {
   return writeName(text) !== undefined;
 }
 
-/** Plain data with the spacing and escapes of Python's `json.dumps`. Numbers and the order of keys are JavaScript's. */
+/** Plain data, or maps with string keys, with the spacing and escapes of Python's `json.dumps`. Numbers and the order of keys are JavaScript's. */
 export function pythonJson(value: unknown): string {
   if (typeof value === 'string') return pythonString(value);
-  if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([key, entry]) => `${pythonString(key)}: ${pythonJson(entry)}`)
-    .join(', ')}}`;
+  let json = '';
+  // Loops and no closures: a listing holds thousands of values.
+  if (Array.isArray(value)) {
+    for (const entry of value) json += `${json === '' ? '' : ', '}${pythonJson(entry)}`;
+    return `[${json}]`;
+  }
+  for (const [key, entry] of value instanceof Map ? (value as Map<string, unknown>) : Object.entries(value))
+    json += `${json === '' ? '' : ', '}${pythonString(key)}: ${pythonJson(entry)}`;
+  return `{${json}}`;
 }
 
 /** A string literal in printable ASCII: everything else is escaped, one `\uXXXX` per UTF-16 unit. */

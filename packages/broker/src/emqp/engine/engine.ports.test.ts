@@ -158,7 +158,7 @@ describe('administration', () => {
     expect(rest).toEqual({ connected_workers: 1, connected_queues: 500 });
     broker.inform('w11', 'q:1');
     expect(shown()['not_shown']).toEqual(rest);
-    broker.now += 250;
+    broker.now += 500;
     expect(shown()['not_shown']).toEqual({ connected_workers: 2, connected_queues: 501 });
   });
 

@@ -647,7 +647,7 @@ describe('bad input', () => {
     expect(show({ skip: 'x' })).toHaveLength(5001);
     broker.ready('w5001');
     expect(show().at(-1)?.more).toBe(1);
-    broker.advance(250);
+    broker.advance(500);
     expect(show().at(-1)?.more).toBe(2);
   });
 

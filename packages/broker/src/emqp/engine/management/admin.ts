@@ -48,7 +48,7 @@ export class AdminAnswers {
 function answerOf(parts: Readonly<Record<string, Listing<readonly [string, unknown]>>>): object {
   const all = Object.entries(parts);
   const cut = all.filter(([, { more }]) => more > 0).map(([key, { more }]): [string, number] => [key, more]);
-  const shown = all.map(([key, { lines }]): [string, unknown] => [key, Object.fromEntries(lines)]);
+  const shown = all.map(([key, { lines }]): [string, unknown] => [key, new Map(lines)]);
   return Object.fromEntries(cut.length > 0 ? [...shown, ['not_shown', Object.fromEntries(cut)]] : shown);
 }
 

@@ -154,7 +154,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(JSON.parse(ask('mmi.workers', ['', '5000'])[1] ?? '')).toHaveLength(1000);
     broker.withdraw(1);
     expect(ask('mmi.workers', '')[2]).toBe('1000');
-    broker.advance(250);
+    broker.advance(500);
     expect(ask('mmi.workers', '')).toHaveLength(2);
   });
 
@@ -192,7 +192,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(ask('mmi.workers', ['s7', '0'])).toHaveLength(2);
     broker.gone('w0');
     expect(ask('mmi.services', '')[2]).toBe('2');
-    broker.advance(250);
+    broker.advance(500);
     expect(ask('mmi.services', '')[2]).toBe('1');
     expect(ask('mmi.workers', '')[2]).toBe('1');
   });
