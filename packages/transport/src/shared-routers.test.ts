@@ -57,6 +57,18 @@ describe('a shared socket', () => {
     expect([a.recorder.lines, b.recorder.lines]).toEqual([[], ['unreachable: b1']]);
   });
 
+  it('returns frames to the socket, for which they may be memory to use again', async () => {
+    const returned: unknown[] = [];
+    const transport = network.transport();
+    const router = transport.router.bind(transport);
+    transport.router = (options) => Object.assign(router(options), { release: (some: unknown) => returned.push(some) });
+    const port = new SharedRouters(transport).member(() => true).router();
+    await port.bind(ENDPOINT);
+    const received = frames('a1');
+    port.release?.(received);
+    expect(returned).toEqual([received]);
+  });
+
   it('tells all members that a peer is gone', async () => {
     const a = await bound(first, ENDPOINT);
     const b = await bound(second, ENDPOINT);

@@ -114,6 +114,10 @@ class MemberPort implements SocketPort {
     if (this.#closing === undefined) this.#shared.port.send(peer, frames);
   }
 
+  release(frames: readonly Uint8Array[]): void {
+    this.#shared.port.release?.(frames);
+  }
+
   recheck(): void {
     this.#shared.port.recheck?.();
   }

@@ -203,6 +203,9 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
       case 'send':
         this.#send(effect.peer, encodeNfp(effect.command));
         break;
+      case 'release':
+        this.#host.release(0, effect.body);
+        break;
       case 'publish':
         this.#host.publish(0, encodeNfpPublishedEvent(effect.event), effect.event.service);
         break;

@@ -9,9 +9,13 @@ import { nfpBrokerOptions, type NfpBrokerOptions } from '../../src/nfp/options.j
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 
+const RETURNED = 'returned';
+
 /** A broker. */
 export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEffect, NfpBrokerEngine> {
   readonly #lastSent = new Map<string, NfpFromBroker>();
+  /** Lengths of the bodies that were returned so far. They are no lines. */
+  readonly returned: number[] = [];
 
   constructor(options: NfpBrokerOptions = {}) {
     const about = { versions: { test: '1' }, endpoint: 'tcp://sim:5555' };
@@ -102,6 +106,10 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
     return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
   }
 
+  override step(event: NfpBrokerEvent): string[] {
+    return super.step(event).filter((line) => line !== RETURNED);
+  }
+
   protected override describe(effect: NfpBrokerEffect): string {
     switch (effect.kind) {
       case 'send':
@@ -122,6 +130,9 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
         const { service, worker, uuid, status, body } = effect.event;
         return `publish ${service} ${latin1(worker)} ${uuid} ${status} ${textOf(body)}`;
       }
+      case 'release':
+        this.returned.push(effect.body.reduce((bytes, { length }) => bytes + length, 0));
+        return RETURNED;
       case 'drained':
         return 'drained';
     }

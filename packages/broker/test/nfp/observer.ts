@@ -179,6 +179,10 @@ export class Observer {
       case 'send':
         this.#checkSend(effect, now);
         break;
+      case 'release':
+        if (event.kind !== 'message' || event.command.kind !== 'client-call' || event.command.body !== effect.body)
+          throw new Error('a body was returned that is not of this call (rule 17)');
+        break;
       case 'drained':
         if (this.#workers.size > 0) throw new Error('a worker that was not told (rule 14)');
         this.#drained = true;

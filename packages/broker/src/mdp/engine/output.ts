@@ -13,9 +13,8 @@ import type {
   MdpReplyLoss,
   MdpRequestLoss,
 } from './events.js';
+import { hasLong } from '../../shared/long-frames.js';
 
-/** Shorter frames are not worth an effect. */
-const LONG_BYTES = 2 ** 14;
 /** Identities remembered for rule 8; while this many are within their interval, others get no DISCONNECT. */
 const DISCONNECT_MEMORY = 65_536;
 
@@ -103,11 +102,7 @@ export class Output extends StepOutput<MdpBrokerEffect> {
 
   /** The engine no longer needs this body; a send already under way may. */
   release(body: MdpBody): void {
-    for (const frame of body) {
-      if (frame.length < LONG_BYTES) continue;
-      this.effects.push({ kind: 'release', body });
-      return;
-    }
+    if (hasLong(body)) this.effects.push({ kind: 'release', body });
   }
 
   /** Rule 8: DISCONNECT, at most once per interval and identity. */

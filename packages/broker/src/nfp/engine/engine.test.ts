@@ -651,6 +651,15 @@ describe('bad input', () => {
     expect(show().at(-1)?.more).toBe(2);
   });
 
+  it('rule 17: a long body of a call to the broker itself is returned, that of any other call is passed on', () => {
+    const broker = new BrokerUnderTest();
+    broker.ready('w1');
+    broker.mmi('c1', 'show_broker', { x: 'x'.repeat(20_000) });
+    broker.mmi('c1', 'show_broker');
+    broker.call('c1', 'get', 'u1', 'w1', 'sample', 'x'.repeat(20_000));
+    expect(broker.returned).toEqual([20_050]);
+  });
+
   it('rule 17: show_workers and show_services have one empty row if there is none', () => {
     const broker = new BrokerUnderTest();
     expect(broker.mmi('c1', 'show_workers')[0]).toContain('[{"name":"","service":"","status":""}]');

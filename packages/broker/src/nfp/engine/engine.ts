@@ -224,7 +224,8 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       return;
     }
     const peer = this.#heard(from, call);
-    if (!this.#own.accept(peer, call, false)) this.#dispatcher.accept(peer, call);
+    if (this.#own.accept(peer, call, false)) this.#out.release(call.body);
+    else this.#dispatcher.accept(peer, call);
   }
 
   #heard(from: Peer, { form, command }: NfpClientCall): Peer {

@@ -1,5 +1,5 @@
 /** NFP broker: the engine's events and effects, shared by `engine.ts` and `broker.ts`. */
-import type { NfpFromBroker, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
+import type { NfpBody, NfpFromBroker, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
 import type { Peer, UndeliverableReason } from '@proj/transport';
 import type { DropNote, ControlEvent, LateNote, PeerEvent } from '../../shared/events.js';
 import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
@@ -108,6 +108,8 @@ export interface NfpManagementNotice {
 /** What to do or report after a step. */
 export type NfpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: NfpFromBroker }
+  /** The engine no longer needs a long body that it received. */
+  | { readonly kind: 'release'; readonly body: NfpBody }
   | NfpWorkerReadyNotice
   | NfpWorkerLostNotice
   | NfpManagementNotice

@@ -20,6 +20,7 @@ import type { NfpAnswerLoss, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
 import type { Figures } from './figures.js';
 import type { Job, Worker } from './records.js';
+import { hasLong } from '../../shared/long-frames.js';
 
 /** The worker does not know the job; 400 in the specification. */
 export const JOB_UNKNOWN = 404;
@@ -247,6 +248,11 @@ export class Output extends StepOutput<NfpBrokerEffect> {
     if (client !== undefined) client.sent++;
     const told = form === 'byte' ? statusOfText(status) : status;
     this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status: told, statusText, body });
+  }
+
+  /** The engine no longer needs this body. */
+  release(body: NfpBody): void {
+    if (hasLong(body)) this.effects.push({ kind: 'release', body });
   }
 
   #send(peer: Peer, command: NfpFromBroker): void {
