@@ -3,16 +3,52 @@
 class Node<One> {
   /** The bytes between the parent and this node. */
   label: Uint8Array;
-  children = new Map<number, Node<One>>();
-  readonly ones = new Set<One>();
+  /** By the first byte of their labels. Most nodes are leaves with one value: empty maps and sets would be two thirds of the memory. */
+  children: Map<number, Node<One>> | undefined;
+  #first: One | undefined;
+  /** Values besides the first. */
+  #others: Set<One> | undefined;
 
   constructor(label: Uint8Array) {
     this.label = label;
   }
+
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
+  add(one: One): void {
+    if (this.#first === undefined) this.#first = one;
+    else if (this.#first !== one) (this.#others ??= new Set()).add(one);
+  }
+
+  /** Returns true if it was there. */
+  delete(one: One): boolean {
+    if (this.#first !== one) return this.#others?.delete(one) === true;
+    this.#first = undefined;
+    for (const other of this.#others ?? []) {
+      this.#first = other;
+      this.#others?.delete(other);
+      break;
+    }
+    return true;
+  }
+
+  visit(visit: (one: One) => void): void {
+    if (this.#first === undefined) return;
+    visit(this.#first);
+    this.#others?.forEach(visit);
+  }
+
+  adopt(child: Node<One>): void {
+    const [first = 0] = child.label;
+    this.children ??= new Map();
+    this.children.set(first, child);
+  }
 }
 
 /**
- * A radix tree: at most two nodes per prefix. A lookup takes time proportional to the topic's length, however many prefixes there are. Each node
+ * A radix tree of values other than `undefined`: at most two nodes per prefix. A lookup takes time proportional to the topic's length, however many prefixes there are. Each node
  * holds a value at most once.
  */
 export class Prefixes<One> {
@@ -23,10 +59,10 @@ export class Prefixes<One> {
     let node = this.#root;
     for (let at = 0; at < prefix.length;) {
       const byte = prefix[at] as number;
-      const child = node.children.get(byte);
+      const child = node.children?.get(byte);
       if (child === undefined) {
         const leaf = new Node<One>(prefix.slice(at));
-        node.children.set(byte, leaf);
+        node.adopt(leaf);
         node = leaf;
         break;
       }
@@ -34,8 +70,8 @@ export class Prefixes<One> {
       at += shared;
       node = shared === child.label.length ? child : split(node, child, shared);
     }
-    const isFirst = node.ones.size === 0;
-    node.ones.add(one);
+    const isFirst = node.isEmpty;
+    node.add(one);
     return isFirst;
   }
 
@@ -45,17 +81,17 @@ export class Prefixes<One> {
     let parent: Node<One> | undefined;
     let node = this.#root;
     for (let at = 0; at < prefix.length; at += node.label.length) {
-      const child = node.children.get(prefix[at] as number);
+      const child = node.children?.get(prefix[at] as number);
       if (child === undefined || sharedBytes(child.label, prefix, at) < child.label.length) return false;
       grandparent = parent;
       parent = node;
       node = child;
     }
-    const wasThere = node.ones.delete(one);
-    if (node.ones.size > 0) return false;
+    const wasThere = node.delete(one);
+    if (!node.isEmpty) return false;
     if (parent === undefined) return wasThere;
-    if (node.children.size === 0) {
-      parent.children.delete(node.label[0] as number);
+    if (node.children === undefined || node.children.size === 0) {
+      parent.children?.delete(node.label[0] as number);
       if (grandparent !== undefined) merge(parent);
     } else merge(node);
     return wasThere;
@@ -65,8 +101,8 @@ export class Prefixes<One> {
   match(topic: Uint8Array, visit: (one: One) => void): void {
     let node = this.#root;
     for (let at = 0; ; at += node.label.length) {
-      node.ones.forEach(visit);
-      const next: Node<One> | undefined = at < topic.length ? node.children.get(topic[at] as number) : undefined;
+      node.visit(visit);
+      const next: Node<One> | undefined = at < topic.length ? node.children?.get(topic[at] as number) : undefined;
       if (next === undefined || sharedBytes(next.label, topic, at) < next.label.length) return;
       node = next;
     }
@@ -84,21 +120,23 @@ function sharedBytes(label: Uint8Array, bytes: Uint8Array, at: number): number {
 /** Inserts a node between parent and child, after `length` bytes of the child's label. */
 function split<One>(parent: Node<One>, child: Node<One>, bytes: number): Node<One> {
   const between = new Node<One>(child.label.slice(0, bytes));
-  parent.children.set(between.label[0] as number, between);
+  parent.adopt(between);
   child.label = child.label.slice(bytes);
-  between.children.set(child.label[0] as number, child);
+  between.adopt(child);
   return between;
 }
 
 /** Merges a node without values with its only child. */
 function merge<One>(node: Node<One>): void {
-  if (node.ones.size > 0 || node.children.size !== 1) return;
+  if (!node.isEmpty || node.children?.size !== 1) return;
   for (const child of node.children.values()) {
     const label = new Uint8Array(node.label.length + child.label.length);
     label.set(node.label);
     label.set(child.label, node.label.length);
     node.label = label;
     node.children = child.children;
-    child.ones.forEach((one) => node.ones.add(one));
+    child.visit((one) => {
+      node.add(one);
+    });
   }
 }
