@@ -15,7 +15,7 @@ const IN_FLIGHT = 200;
 const WARM_UP_REQUESTS = 150_000;
 /** Of the rate that the broker reaches when it never waits. At that rate, the machine has no core left for an attacker. */
 const LOAD_SHARE = 1 / 3;
-const ROUNDS = 11;
+const ROUNDS = 21;
 /** A crowd comes in waves, whenever the system lets it try again: their rounds differ most. */
 const CROWD_ROUNDS = 31;
 const WARM_UP_ROUNDS = 1;
