@@ -10,10 +10,10 @@ import type { HttpTurns } from './turns.js';
 export interface FrontBounds {
   readonly connectionsMax: number;
   readonly headMaxBytes: number;
-  /** How long a connection waits for its turn at most. */
-  readonly waitMs: number;
   /** From the turn of a connection to the end of its head. */
   readonly headMs: number;
+  /** All connections wait in one line: on loopback, a program takes any of 127.0.0.0/8 as its address. */
+  readonly isLocal: boolean;
 }
 
 /** Pieces in which a head may arrive. A client that sends it byte by byte would have us wake for each. */
@@ -53,12 +53,17 @@ export class Front {
     });
     // As the option of a net.Server, which http does not pass on: without it, whatever arrives before its turn is read at once.
     Object.assign(server, { pauseOnConnect: true });
-    const serve = server.listeners('connection');
+    const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => {
+    const admit = (socket: Socket): void => {
       this.#admit(socket, () => {
-        for (const listener of serve) Reflect.apply(listener, server, [socket]);
+        for (const listener of listeners) Reflect.apply(listener, server, [socket]);
       });
+    };
+    server.on('connection', (socket: Socket) => {
+      // A client may leave before its turn.
+      socket.on('error', ignore);
+      this.#turns.take(this.#bounds.isLocal ? '' : (socket.remoteAddress ?? ''), socket, admit);
     });
   }
 
@@ -75,23 +80,14 @@ export class Front {
 
   #admit(socket: Socket, serve: () => void): void {
     const { remoteAddress: address = '' } = socket;
-    // A client may leave before its turn.
-    socket.on('error', ignore);
-    const cut = (): void => {
-      socket.destroy();
-    };
-    socket.setTimeout(this.#bounds.waitMs, cut);
-    this.#turns.take(address, socket, () => {
-      socket.setTimeout(0, cut);
-      this.#readHead(socket, (bytes) => {
-        const refusal = this.#refusalOf(bytes, address);
-        if (refusal === undefined) {
-          this.#passed.add(socket);
-          socket.unshift(bytes);
-          serve();
-          socket.resume();
-        } else this.#end(socket, encodeRefusal(refusal));
-      });
+    this.#readHead(socket, (bytes) => {
+      const refusal = this.#refusalOf(bytes, address);
+      if (refusal === undefined) {
+        this.#passed.add(socket);
+        socket.unshift(bytes);
+        serve();
+        socket.resume();
+      } else this.#end(socket, encodeRefusal(refusal));
     });
   }
 

@@ -43,14 +43,14 @@ const HEADERS_MAX_BYTES = 8192;
  */
 const BACKLOG = 64;
 /** Floods get little of a core. A connection takes one turn, for its only request. */
-const TURNS = { perSecond: 15, savedMax: 50, spacingMs: 5, waitingMax: 1024 };
+const TURNS = { perSecond: 15, savedMax: 50, spacingMs: 5, waitingMax: 1024, waitMs: 8000 };
 /** Time limit for the headers, and for the body, of a request. */
 const REQUEST_MS = 10_000;
 /**
  * A crowd waits here: connections that are cut at once come back at once, and that costs more than keeping them. Room for all that wait, all
  * that have had turns within {@link REQUEST_MS}, and all streams: so one address cannot keep others out.
  */
-const FRONT = { connectionsMax: 1408, headMaxBytes: HEADERS_MAX_BYTES, waitMs: 8000, headMs: REQUEST_MS };
+const FRONT = { connectionsMax: 1408, headMaxBytes: HEADERS_MAX_BYTES, headMs: REQUEST_MS };
 const STREAMS_MAX = 64;
 const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
 const NO_PAGE = 'This program was built without its page. See /metrics and /api/model.';
@@ -120,7 +120,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     );
   const endpoint = new Endpoint(options, isLocal);
   const turns = new HttpTurns(TURNS, systemClock);
-  const front = new Front(FRONT, turns, (head, address) => endpoint.refusalOf(head, address));
+  const front = new Front({ ...FRONT, isLocal }, turns, (head, address) => endpoint.refusalOf(head, address));
   const limits = { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 };
   const app = Fastify({
     bodyLimit: OTHER_BODY_MAX_BYTES,

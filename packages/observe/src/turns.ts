@@ -9,6 +9,8 @@ export interface TurnBounds {
   /** Between two turns, saved ones as well: all of them in one go would hold up everybody else. Milliseconds. */
   readonly spacingMs: number;
   readonly waitingMax: number;
+  /** How long one waits for its turn at most. */
+  readonly waitMs: number;
 }
 
 /** What comes back of a turn that was not used. */
@@ -16,17 +18,26 @@ const UNUSED = 0.75;
 
 /** A connection or a request. It may end while it waits. */
 export interface Waiting {
-  once(event: 'close', listener: () => void): unknown;
+  on(event: 'close', listener: (this: Waiting) => void): unknown;
   destroy(): unknown;
+}
+
+/** A crowd waits here, so each that waits has as few objects of its own as possible. */
+interface Place {
+  readonly address: string;
+  readonly since: number;
+  go(one: Waiting): void;
 }
 
 /** Gives one turn to each address in rotation, so that an attacker delays mostly itself; first come, first served within an address. */
 export class HttpTurns {
   readonly #bounds: TurnBounds;
   readonly #clock: Clock;
+  /** Who has waited longest comes first. */
+  readonly #places = new Map<Waiting, Place>();
   /** By address; the address whose turn is next comes first. */
-  readonly #waiting = new Map<string, Map<Waiting, () => void>>();
-  #size = 0;
+  readonly #lines = new Map<string, Set<Waiting>>();
+  readonly #onClose: (this: Waiting) => void;
   #saved: number;
   #savedAt: number;
   /** No turn before this time. */
@@ -39,27 +50,31 @@ export class HttpTurns {
     this.#clock = clock;
     this.#saved = bounds.savedMax;
     this.#savedAt = clock.now();
+    const leave = (one: Waiting): void => {
+      this.#leave(one);
+    };
+    this.#onClose = function (this: Waiting) {
+      leave(this);
+    };
   }
 
   /**
-   * Calls `go` now or when it is the turn of `one`, unless `one` ends first. If too many wait, the newest of the address with most of them is
-   * destroyed. After {@link close}, `one` is destroyed.
+   * Calls `go` with `one` now or when it is its turn, unless `one` ends first. If it waits too long, it is destroyed. If too many wait, the
+   * newest of the address with most of them is destroyed. After {@link close}, `one` is destroyed.
    */
-  take(address: string, one: Waiting, go: () => void): void {
-    if (!this.#isClosed && this.#size === 0 && this.#spend()) {
-      go();
+  take<One extends Waiting>(address: string, one: One, go: (one: One) => void): void {
+    if (!this.#isClosed && this.#places.size === 0 && this.#spend()) {
+      go(one);
       return;
     }
-    if (this.#isClosed || (this.#size >= this.#bounds.waitingMax && !this.#makeRoom(address))) {
+    if (this.#isClosed || (this.#places.size >= this.#bounds.waitingMax && !this.#makeRoom(address))) {
       one.destroy();
       return;
     }
-    const line = this.#waiting.get(address) ?? new Map<Waiting, () => void>();
-    this.#waiting.set(address, line.set(one, go));
-    this.#size++;
-    one.once('close', () => {
-      this.#leave(address, one);
-    });
+    const line = this.#lines.get(address) ?? new Set<Waiting>();
+    this.#lines.set(address, line.add(one));
+    this.#places.set(one, { address, since: this.#clock.now(), go });
+    one.on('close', this.#onClose);
     this.#arm();
   }
 
@@ -67,7 +82,7 @@ export class HttpTurns {
   giveBack(): void {
     if (this.#isClosed) return;
     this.#saved += UNUSED;
-    if (this.#size === 0) return;
+    if (this.#places.size === 0) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#arm();
@@ -77,32 +92,37 @@ export class HttpTurns {
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
-    for (const line of this.#waiting.values()) for (const one of line.keys()) one.destroy();
-    this.#waiting.clear();
-    this.#size = 0;
+    for (const one of this.#places.keys()) this.#dismiss(one);
   }
 
   /** Destroys the newest of the longest line for an address, unless that would be its own. */
   #makeRoom(address: string): boolean {
-    let most = 1 + (this.#waiting.get(address)?.size ?? 0);
-    let crowd: string | undefined;
-    for (const [other, { size }] of this.#waiting)
-      if (size > most) {
-        most = size;
-        crowd = other;
+    let most = 1 + (this.#lines.get(address)?.size ?? 0);
+    let crowd: Set<Waiting> | undefined;
+    for (const line of this.#lines.values())
+      if (line.size > most) {
+        most = line.size;
+        crowd = line;
       }
-    const newest = crowd === undefined ? undefined : [...(this.#waiting.get(crowd)?.keys() ?? [])].at(-1);
-    if (crowd === undefined || newest === undefined) return false;
-    this.#leave(crowd, newest);
-    newest.destroy();
+    const newest = [...(crowd ?? [])].at(-1);
+    if (newest === undefined) return false;
+    this.#dismiss(newest);
     return true;
   }
 
-  #leave(address: string, one: Waiting): void {
-    const line = this.#waiting.get(address);
-    if (line?.delete(one) !== true) return;
-    this.#size--;
-    if (line.size === 0) this.#waiting.delete(address);
+  #dismiss(one: Waiting): void {
+    this.#leave(one);
+    one.destroy();
+  }
+
+  #leave(one: Waiting): Place | undefined {
+    const place = this.#places.get(one);
+    if (place === undefined) return undefined;
+    this.#places.delete(one);
+    const line = this.#lines.get(place.address);
+    line?.delete(one);
+    if (line?.size === 0) this.#lines.delete(place.address);
+    return place;
   }
 
   #arm(): void {
@@ -110,21 +130,29 @@ export class HttpTurns {
     const at = Math.max(this.#nextAt, this.#savedAt + (1000 * (1 - this.#saved)) / perSecond);
     this.#timer ??= this.#clock.at(at, () => {
       this.#timer = undefined;
+      this.#expire();
       this.#grant();
     });
   }
 
+  #expire(): void {
+    const before = this.#clock.now() - this.#bounds.waitMs;
+    for (const [one, { since }] of this.#places) {
+      if (since > before) break;
+      this.#dismiss(one);
+    }
+  }
+
   #grant(): void {
-    for (const [address, line] of this.#waiting) {
+    for (const [address, line] of this.#lines) {
       const [first] = line;
       if (first === undefined || !this.#spend()) break;
-      const [one, go] = first;
-      this.#leave(address, one);
+      const place = this.#leave(first);
       // The address moves behind the others.
-      if (this.#waiting.delete(address)) this.#waiting.set(address, line);
-      go();
+      if (this.#lines.delete(address)) this.#lines.set(address, line);
+      place?.go(first);
     }
-    if (this.#size > 0) this.#arm();
+    if (this.#places.size > 0) this.#arm();
   }
 
   #spend(): boolean {

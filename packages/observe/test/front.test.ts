@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { ManualClock } from '@proj/heartbeat';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { Front } from '../src/front.js';
 import { REFUSALS } from '../src/refusals.js';
 import { HttpTurns } from '../src/turns.js';
@@ -16,10 +16,11 @@ afterEach(async () => {
 });
 
 /** A server behind a front that refuses `/refused`. */
-async function start(bounds = {}, waitMs = 60_000) {
+async function start(bounds = {}, isLocal = false) {
   const clock = new ManualClock();
-  const turns = new HttpTurns({ perSecond: 1, savedMax: 3, spacingMs: 0, waitingMax: 10, ...bounds }, clock);
-  const front = new Front({ connectionsMax: 10, headMaxBytes: 1000, waitMs, headMs: 60_000 }, turns, ({ path }) =>
+  const turnBounds = { perSecond: 1, savedMax: 3, spacingMs: 0, waitingMax: 10, waitMs: 60_000, ...bounds };
+  const turns = new HttpTurns(turnBounds, clock);
+  const front = new Front({ connectionsMax: 10, headMaxBytes: 1000, headMs: 60_000, isLocal }, turns, ({ path }) =>
     path === '/refused' ? REFUSALS.notFound : undefined,
   );
   const served: string[] = [];
@@ -54,7 +55,7 @@ async function start(bounds = {}, waitMs = 60_000) {
     };
     return { socket, peer, send, closed };
   };
-  return { clock, front, served, open };
+  return { clock, turns, front, served, open };
 }
 
 it('serves one request on a connection', async () => {
@@ -139,18 +140,31 @@ it('reads nothing of a connection before its turn', async () => {
 });
 
 it('cuts a connection that waits too long for its turn', async () => {
-  const { served, open } = await start({ savedMax: 0 }, 1);
+  const { clock, served, open } = await start({ savedMax: 0, waitMs: 500 });
   const { socket, closed } = await open();
   socket.write(GET);
+  clock.advance(1000);
   expect(await closed).toBe('');
   expect(served).toEqual([]);
 });
 
 it('lets a connection that had its turn take longer than that', async () => {
-  const { open } = await start();
-  const { peer, send } = await open();
-  await send('G');
-  expect(peer.timeout).toBe(0);
+  const { clock, open } = await start({ waitMs: 500 });
+  const { socket, send, closed } = await open();
+  await send('GET / HTTP/1.1\r\n');
+  clock.advance(1000);
+  socket.write('Host: a\r\n\r\n');
+  expect(await closed).toContain('200 OK');
+});
+
+it.each([
+  [true, ''],
+  [false, '127.0.0.1'],
+])('takes turns by address, but not on loopback (%s)', async (isLocal, address) => {
+  const { turns, open } = await start({}, isLocal);
+  const take = vi.spyOn(turns, 'take');
+  await open();
+  expect(take).toHaveBeenCalledWith(address, expect.anything(), expect.anything());
 });
 
 it('gives the turn of a connection that has left to the next one', async () => {

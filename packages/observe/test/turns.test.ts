@@ -3,7 +3,7 @@ import { ManualClock } from '@proj/heartbeat';
 import { expect, it } from 'vitest';
 import { HttpTurns } from '../src/turns.js';
 
-const BOUNDS = { perSecond: 10, savedMax: 2, spacingMs: 0, waitingMax: 5 };
+const BOUNDS = { perSecond: 10, savedMax: 2, spacingMs: 0, waitingMax: 5, waitMs: 60_000 };
 
 class One extends EventEmitter {
   isDestroyed = false;
@@ -95,6 +95,16 @@ it('destroys what comes after it was closed', () => {
   const { turns, ask, after } = start();
   turns.close();
   expect([ask('late').isDestroyed, after(1000)]).toEqual([true, '']);
+});
+
+it('destroys who has waited too long', () => {
+  const { ask, after } = start({ perSecond: 1, savedMax: 1, waitMs: 1600 });
+  const all = ['1', '2', '3'].map((name) => ask(name));
+  expect(after(500)).toBe('1');
+  const late = ask('4', 'b');
+  expect(after(500)).toBe('2');
+  expect(after(1000)).toBe('4');
+  expect([...all, late].map(({ isDestroyed }) => isDestroyed)).toEqual([false, false, true, false]);
 });
 
 it('has room again when those who waited have left', () => {
