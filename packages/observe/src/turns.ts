@@ -15,6 +15,8 @@ export interface TurnBounds {
 
 /** What comes back of a turn that was not used. */
 const UNUSED = 0.75;
+/** Destroyed at a time: less than a millisecond. A crowd that came at once has waited too long at once. */
+const DISMISSED_AT_ONCE = 16;
 
 /** A connection or a request. It may end while it waits. */
 export interface Waiting {
@@ -126,9 +128,12 @@ export class HttpTurns {
   }
 
   #arm(): void {
-    const { perSecond } = this.#bounds;
-    const at = Math.max(this.#nextAt, this.#savedAt + (1000 * (1 - this.#saved)) / perSecond);
-    this.#timer ??= this.#clock.at(at, () => {
+    if (this.#timer !== undefined) return;
+    const { perSecond, spacingMs } = this.#bounds;
+    const turnAt = Math.max(this.#nextAt, this.#savedAt + (1000 * (1 - this.#saved)) / perSecond);
+    const [oldest] = this.#places.values();
+    const at = this.#hasExpired(oldest) ? Math.min(turnAt, this.#clock.now() + spacingMs) : turnAt;
+    this.#timer = this.#clock.at(at, () => {
       this.#timer = undefined;
       this.#expire();
       this.#grant();
@@ -136,11 +141,15 @@ export class HttpTurns {
   }
 
   #expire(): void {
-    const before = this.#clock.now() - this.#bounds.waitMs;
-    for (const [one, { since }] of this.#places) {
-      if (since > before) break;
+    let left = DISMISSED_AT_ONCE;
+    for (const [one, place] of this.#places) {
+      if (!this.#hasExpired(place) || left-- === 0) break;
       this.#dismiss(one);
     }
+  }
+
+  #hasExpired(place: Place | undefined): boolean {
+    return place !== undefined && this.#clock.now() - place.since >= this.#bounds.waitMs;
   }
 
   #grant(): void {

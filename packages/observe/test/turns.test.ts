@@ -107,6 +107,19 @@ it('destroys who has waited too long', () => {
   expect([...all, late].map(({ isDestroyed }) => isDestroyed)).toEqual([false, false, true, false]);
 });
 
+it('destroys a crowd that has waited too long little by little', () => {
+  const { ask, after } = start({ perSecond: 1, savedMax: 1, spacingMs: 5, waitingMax: 40, waitMs: 1000 });
+  const all = Array.from({ length: 41 }, (_, index) => ask(String(index)));
+  const destroyed = () => all.filter(({ isDestroyed }) => isDestroyed).length;
+  after(1000);
+  const counts = [destroyed()];
+  for (let step = 0; step < 3; step++) {
+    after(5);
+    counts.push(destroyed());
+  }
+  expect(counts).toEqual([16, 32, 39, 39]);
+});
+
 it('has room again when those who waited have left', () => {
   const { ask, after } = start();
   const all = Array.from({ length: 7 }, (_, index) => ask(String(index)));
