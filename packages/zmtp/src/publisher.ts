@@ -4,6 +4,7 @@ import { assertFrames, Fifo } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import { Prefixes } from './engine/prefixes.js';
+import { SegmentedSet } from './engine/segmented-set.js';
 import { Pipe, SharedMessage } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
 import type { Reading } from './turn.js';
@@ -20,7 +21,7 @@ class Subscriber {
   /** The proven key, if any. */
   readonly peer: Pick<Peer, 'publicKey'>;
   /** Prefixes as Latin-1. */
-  readonly prefixes = new Set<string>();
+  readonly prefixes = new SegmentedSet<string>();
   bytes = 0;
   /** The last message sent to it. */
   round = 0;
