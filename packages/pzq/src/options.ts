@@ -62,7 +62,10 @@ export const pzqServerOptions = z
     maxParts: count(1, 100_000).default(1024),
     /** Maximum number of messages delivered and not yet acknowledged, over all consumers. Default 10,000. Rule 16. */
     maxInFlight: count(1, 10_000_000).default(10_000),
-    /** Maximum bytes of them; a single message may be larger. Default 64 MiB (original: 30 MiB). */
+    /**
+     * Maximum bytes of them; a single message may be larger. Each frame of a body beyond the eighth counts 128 bytes more, here and for
+     * `intakeMaxBytes`, `batchMaxBytes` and `windowMaxBytes`. Default 64 MiB (original: 30 MiB).
+     */
     maxInFlightBytes: count(1, MANY).default(64 * MIB),
     /** Maximum number of messages in a group commit. Default 512: larger commits are hardly faster. Rule 7. */
     batchMax: count(1, 100_000).default(512),

@@ -331,6 +331,15 @@ describe('rules 16 and 17: bounds in flight', () => {
     expect(queue.deliveries).toHaveLength(3);
   });
 
+  it('rule 16: a thousand empty frames take memory as well', () => {
+    queue = new QueueUnderTest({ maxParts: 1000, maxInFlightBytes: 200_000 });
+    for (let index = 0; index < 3; index++) queue.produce('p', 'id', ...new Array<string>(1000).fill(''));
+    queue.accept(5);
+    expect(queue.deliveries).toHaveLength(1);
+    queue.ack(1);
+    expect(queue.deliveries).toHaveLength(2);
+  });
+
   it('rule 16: messages are offered one at a time', () => {
     queue.storeHeld = false;
     fill(5);

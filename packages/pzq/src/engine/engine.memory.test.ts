@@ -27,6 +27,18 @@ describe('rule 18: memory', () => {
     expect(new Set(held)).toEqual(new Set([200]));
   });
 
+  it('counts the frames of messages that wait for the store, except for the first eight', () => {
+    const queue = new QueueUnderTest({ maxParts: 1000, intakeMaxBytes: 1_000_000 });
+    queue.storeHeld = true;
+    const before = queue.engine.heldBytes;
+    for (const [id, frames] of [
+      ['a', 8],
+      ['b', 1000],
+    ] as const)
+      queue.produce(id, id, ...new Array<string>(frames).fill(''));
+    expect(queue.engine.heldBytes - before).toBe(2 * (1 + 768) + 992 * 128);
+  });
+
   it('is short: long messages are refused until there is room, short ones as soon as a megabyte waits for the store', () => {
     const queue = new QueueUnderTest({ maxMessageBytes: 2 ** 21, intakeMaxBytes: 2 ** 24 });
     queue.step({ kind: 'memory', isTight: true });

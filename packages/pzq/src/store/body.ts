@@ -2,10 +2,19 @@
 import type { Body } from './store.js';
 
 const COUNT_BYTES = 4;
+/** Frames whose objects are part of a message's own memory. */
+const FRAMES_INCLUDED = 8;
+/** Memory of each other frame besides its bytes. */
+const FRAME_OVERHEAD_BYTES = 128;
 
 /** Bytes of all frames. */
 export function bytesOfBody(body: Body): number {
   return body.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Memory of the frames: a thousand empty ones have no bytes, but a thousand objects. */
+export function memoryOfBody(body: Body, bytes: number): number {
+  return bytes + FRAME_OVERHEAD_BYTES * Math.max(0, body.length - FRAMES_INCLUDED);
 }
 
 /** Writes a body; returns its end offset. */

@@ -135,6 +135,18 @@ describe('the folder of the store in LMDB', () => {
     expect(await contents()).toEqual(before);
   }
 
+  it('is read in portions that count frames, so that no read takes long', async () => {
+    const store = storeIn(join(folder, 'queue'));
+    await store.open();
+    const body = new Array<Uint8Array>(1000).fill(new Uint8Array());
+    const ready = new Array<NewMessage>(50).fill({ ...message, body });
+    const delayed = new Array<NewMessage>(50).fill({ ...message, body, readyMicros: 2 });
+    await store.commit({ ...EMPTY, puts: [...ready, ...delayed] });
+    const scanned = await store.scan(0, 100, 1_000_000);
+    const due = await store.due(2, 100);
+    expect([scanned.length, due.ready.length]).toEqual([7, 34]);
+  });
+
   it('is made where there is none, with its parents', async () => {
     await storeIn(join(folder, 'a/b')).open();
     expect((await stat(join(folder, 'a/b/queue.mdb'))).isFile()).toBe(true);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { isEmpty, LmdbFolder } from '@proj/store/lmdb-folder';
 import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
-import { unpackBody } from './body.js';
+import { memoryOfBody, unpackBody } from './body.js';
 import { drawEpoch } from './epoch.js';
 import { Draft } from './lmdb/draft.js';
 import { inspectQueue } from './lmdb/inspect.js';
@@ -32,6 +32,9 @@ export interface LmdbStoreOptions {
   /** Its folder, created if missing. On a local disk, never on a network file system. */
   readonly folder: string;
 }
+
+/** Bodies of due messages read at a time: meanwhile, the process does nothing else. */
+const DUE_MAX_BYTES = 4 * 2 ** 20;
 
 interface OpenState {
   readonly folder: LmdbFolder<keyof Tables, Ledger>;
@@ -77,15 +80,18 @@ export class LmdbStore implements QueueStore {
       const { tables } = state;
       const ready: StoredMessage[] = [];
       const expired: Removal[] = [];
+      let bytes = 0;
       for (const { key, value } of tables.moments.getRange({ end: seqKey(nowMicros + 1) })) {
-        if (ready.length + expired.length >= limit) break;
+        if (ready.length + expired.length >= limit || bytes >= DUE_MAX_BYTES) break;
         const { seq, what } = readMomentKey(key);
         if (!isNothing(key, value)) throw this.#unreadable(seq);
         const record = tables.delayed.getBinary(seqKey(seq)) ?? tables.messages.getBinary(seqKey(seq));
         if (what === 'expired') expired.push({ seq, storedMicros: this.#head(seq, record).head.storedMicros });
         else {
           const message = this.#message(state, seq, record);
-          if (message.expiresMicros === 0 || message.expiresMicros > nowMicros) ready.push(message);
+          if (message.expiresMicros !== 0 && message.expiresMicros <= nowMicros) continue;
+          ready.push(message);
+          bytes += memoryOfBody(message.body, message.bytes);
         }
       }
       return { ready, expired };
@@ -166,7 +172,7 @@ export class LmdbStore implements QueueStore {
     for (const { key, value } of table.getRange({ start: seqKey(after + 1) })) {
       if (window.length >= limit) break;
       const message = this.#message(state, readSeqKey(key), value);
-      bytes += message.bytes;
+      bytes += memoryOfBody(message.body, message.bytes);
       if (window.length > 0 && bytes > maxBytes) break;
       window.push(message);
     }

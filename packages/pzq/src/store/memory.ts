@@ -1,6 +1,7 @@
 /** The queue in memory, for tests and for messages that may be lost. All stores behave like this one: see the compliance suite. */
 import { randomBytes } from 'node:crypto';
 import { ProjError } from '@proj/transport';
+import { memoryOfBody } from './body.js';
 import { drawEpoch } from './epoch.js';
 import { OrderedList } from './ordered.js';
 import type {
@@ -233,9 +234,10 @@ export class MemoryStore implements QueueStore {
     for (const { seq } of list.from({ seq: after + 1 })) {
       const entry = this.#entries.get(seq);
       if (entry === undefined) continue;
-      if (window.length >= limit || (window.length > 0 && bytes + entry.bytes > maxBytes)) break;
+      if (window.length >= limit || (window.length > 0 && bytes + memoryOfBody(entry.body, entry.bytes) > maxBytes))
+        break;
       window.push(entry);
-      bytes += entry.bytes;
+      bytes += memoryOfBody(entry.body, entry.bytes);
     }
     return window;
   }

@@ -128,7 +128,7 @@ export interface QueueStore {
   commit(batch: Batch): Promise<Committed>;
   /** Messages after `after` that are not delayed, by sequence, at most `limit` and about `maxBytes`, but at least one. */
   scan(after: number, limit: number, maxBytes: number): Promise<readonly StoredMessage[]>;
-  /** Moments due at `nowMicros`, earliest first, at most `limit`. Reported again until {@link Batch.passed}, `removes` or `buries` answers them. */
+  /** Moments due at `nowMicros`, earliest first, at most `limit`, fewer if bodies are long. Reported again until {@link Batch.passed}, `removes` or `buries` answers them. */
   due(nowMicros: number, limit: number): Promise<DueMessages>;
   /** Dead letters, as {@link QueueStore.scan}. */
   dead(after: number, limit: number, maxBytes: number): Promise<readonly DeadMessage[]>;

@@ -2,12 +2,15 @@
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import { setSince, type Timed } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
+import { memoryOfBody } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { Consumer } from './consumers.js';
 
 /** A message of the store that is in memory. The body is never copied. */
 export class Message implements Timed {
   readonly stored: StoredMessage;
+  /** Memory of its body. */
+  readonly bytes: number;
   /** `returned`: only while its owner decides; `gone`: settled, given up or returned to the store. */
   where: 'ready' | 'offered' | 'in-flight' | 'returned' | 'resting' | 'gone' = 'ready';
   deliveries: number;
@@ -29,15 +32,12 @@ export class Message implements Timed {
   constructor(stored: StoredMessage, since: number) {
     setSince(this, since);
     this.stored = stored;
+    this.bytes = memoryOfBody(stored.body, stored.bytes);
     this.deliveries = stored.deliveries;
   }
 
   get seq(): number {
     return this.stored.seq;
-  }
-
-  get bytes(): number {
-    return this.stored.bytes;
   }
 }
 

@@ -3,6 +3,7 @@
  * so a long queue takes only the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
 import type { PzqSettings } from '../../options.js';
+import { memoryOfBody } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { ConsumerSide } from './consumer-side.js';
 import type { Output } from '../output.js';
@@ -149,9 +150,9 @@ export class ReadyWindow {
     return this.#side.ready * 2 < windowMax && this.#side.readyBytes * 2 < windowMaxBytes;
   }
 
-  #takes({ bytes }: StoredMessage): boolean {
+  #takes({ body, bytes }: StoredMessage): boolean {
     const { windowMax, windowMaxBytes } = this.#settings;
     const { ready, readyBytes } = this.#side;
-    return ready === 0 || (ready < windowMax && readyBytes + bytes <= windowMaxBytes);
+    return ready === 0 || (ready < windowMax && readyBytes + memoryOfBody(body, bytes) <= windowMaxBytes);
   }
 }

@@ -7,6 +7,7 @@ import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } f
 import type { Entropy, Peer } from '@proj/transport';
 import type { PzqSettings } from '../../options.js';
 import type { Body, NewMessage, StoreCounts } from '../../store/store.js';
+import { memoryOfBody } from '../../store/body.js';
 import { invalidHeader, type Output, type Refusal, REFUSALS } from '../output.js';
 
 /** A producer waiting for answers; others are not remembered. */
@@ -16,7 +17,7 @@ interface Producer {
   waiting: number;
   /** Bytes of the ids in them. */
   idBytes: number;
-  /** Messages to be stored among them, and their bytes. */
+  /** Messages to be stored among them, and the memory of their bodies. */
   puts: number;
   putBytes: number;
   /** Its messages that are not in a commit yet. */
@@ -29,6 +30,8 @@ export interface Entry {
   readonly producer: Producer;
   readonly id: Uint8Array;
   readonly bytes: number;
+  /** Memory of its body: counts against the bounds of what waits. */
+  readonly heldBytes: number;
   readonly content: NewMessage | Refusal;
   /** The next one of the same producer. */
   next: Entry | undefined;
@@ -117,13 +120,13 @@ export class ProducerSide {
     }
     // The id waits for the disk: do not keep the memory of the frames that arrived with it.
     const id = compact(command.id);
-    const { content, bytes } = this.#judge(producer, command, id, counts, closed);
-    const entry = { producer, id, bytes, content, next: undefined };
+    const { content, bytes, heldBytes } = this.#judge(producer, command, id, counts, closed);
+    const entry = { producer, id, bytes, heldBytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
-      this.#putBytes += bytes;
+      this.#putBytes += heldBytes;
       producer.puts++;
-      producer.putBytes += bytes;
+      producer.putBytes += heldBytes;
     } else if (producer.waiting === 0) {
       this.#out.refuse(peer, command.id, entry.content as Refusal);
       return;
@@ -144,9 +147,9 @@ export class ProducerSide {
     let bytes = 0;
     for (const producer of this.#turns) {
       const entry = producer.head as Entry;
-      if (puts === batchMax || (puts > 0 && bytes + entry.bytes > batchMaxBytes)) break;
+      if (puts === batchMax || (puts > 0 && bytes + entry.heldBytes > batchMaxBytes)) break;
       puts++;
-      bytes += entry.bytes;
+      bytes += entry.heldBytes;
       batch.push(this.#shift(producer, entry));
       for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
         batch.push(this.#shift(producer, head));
@@ -212,9 +215,9 @@ export class ProducerSide {
     this.#entries--;
     if (isPut(entry)) {
       this.#puts--;
-      this.#putBytes -= entry.bytes;
+      this.#putBytes -= entry.heldBytes;
       producer.puts--;
-      producer.putBytes -= entry.bytes;
+      producer.putBytes -= entry.heldBytes;
     }
     producer.idBytes -= entry.id.length;
     this.#idBytes -= entry.id.length;
@@ -234,16 +237,17 @@ export class ProducerSide {
     id: Uint8Array,
     counts: StoreCounts,
     closed: Refusal | undefined,
-  ): { readonly content: NewMessage | Refusal; readonly bytes: number } {
-    if (command.kind === 'unusable') return { content: REFUSALS[command.reason], bytes: 0 };
+  ): Pick<Entry, 'content' | 'bytes' | 'heldBytes'> {
+    if (command.kind === 'unusable') return { content: REFUSALS[command.reason], bytes: 0, heldBytes: 0 };
     const bytes = command.body.reduce((sum, frame) => sum + frame.length, 0);
-    const refusal = closed ?? this.#tooMuch(producer, command, bytes, counts);
-    if (refusal !== undefined) return { content: refusal, bytes };
+    const heldBytes = memoryOfBody(command.body, bytes);
+    const refusal = closed ?? this.#tooMuch(producer, command, bytes, heldBytes, counts);
+    if (refusal !== undefined) return { content: refusal, bytes, heldBytes };
     const { headers } = this.#settings;
     const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
-    if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes };
+    if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes, heldBytes };
     this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
-    return { content: this.#newMessage(id, command.body, wishes), bytes };
+    return { content: this.#newMessage(id, command.body, wishes), bytes, heldBytes };
   }
 
   /** Rule 18, and the limit on what may wait for a commit. */
@@ -251,6 +255,7 @@ export class ProducerSide {
     producer: Producer,
     { body }: PzqProduce,
     bytes: number,
+    heldBytes: number,
     { messages, bytes: stored }: StoreCounts,
   ): Refusal | undefined {
     const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes } = this.#settings;
@@ -259,7 +264,7 @@ export class ProducerSide {
     if (maxMessages > 0 && messages + this.#puts >= maxMessages) return REFUSALS['queue-full-messages'];
     if (maxBytes > 0 && stored + this.#putBytes + bytes > maxBytes) return REFUSALS['queue-full-bytes'];
     if (exceedsShare(producer.puts, this.#puts, intakeMax)) return REFUSALS['queue-full-messages'];
-    if (this.#puts > 0 && producer.putBytes + this.#putBytes + bytes > intakeMaxBytes)
+    if (this.#puts > 0 && producer.putBytes + this.#putBytes + heldBytes > intakeMaxBytes)
       return REFUSALS['queue-full-bytes'];
     return undefined;
   }
