@@ -41,7 +41,7 @@ const HEADERS_MAX_BYTES = 8192;
  * Connections that the system queues until we accept them. Beyond this, it asks clients to try again after a second or more: so a crowd
  * comes little by little.
  */
-const BACKLOG = 16;
+const BACKLOG = 64;
 /** Floods get little of a core. A connection takes one turn, for its only request. */
 const TURNS = { perSecond: 15, savedMax: 50, spacingMs: 5, waitingMax: 1024, waitMs: 8000 };
 /** Time limit for the headers, and for the body, of a request. */
