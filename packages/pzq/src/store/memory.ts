@@ -234,10 +234,9 @@ export class MemoryStore implements QueueStore {
     for (const { seq } of list.from({ seq: after + 1 })) {
       const entry = this.#entries.get(seq);
       if (entry === undefined) continue;
-      if (window.length >= limit || (window.length > 0 && bytes + memoryOfBody(entry.body, entry.bytes) > maxBytes))
-        break;
-      window.push(entry);
       bytes += memoryOfBody(entry.body, entry.bytes);
+      if (window.length >= limit || (window.length > 0 && bytes > maxBytes)) break;
+      window.push(entry);
     }
     return window;
   }
