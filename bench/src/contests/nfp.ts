@@ -8,7 +8,7 @@ const post = Buffer.from('0x04');
 const response = Buffer.from('0x05');
 const service = Buffer.from('echo');
 const any = Buffer.from('any');
-const accepted = Buffer.from('201');
+const done = Buffer.from('200');
 let jobs = 0;
 const nextUuid = () => Buffer.from((jobs++).toString(16).padStart(32, '0'));
 
@@ -23,11 +23,11 @@ export const nfp: Contest = {
     heartbeat: [empty, worker, Buffer.from('0x02'), service],
     heartbeatMs: 2500,
     request: (body) => [empty, client, post, service, any, nextUuid(), body],
-    // The broker reports which worker it has asked, and the worker that it has accepted.
-    answer: (frames) => (frames[5]?.equals(accepted) === true ? frames[6] : undefined),
+    // The broker reports which worker it has asked, and the worker that it has done the job: a job without an end would be kept.
+    answer: (frames) => (frames[5]?.equals(done) === true ? frames[6] : undefined),
     replies: ([none, , command, asker, , uuid, body], resultOf) =>
       command?.equals(post) === true
-        ? [[none, worker, response, asker, none, uuid, accepted, resultOf(body as Buffer)] as Buffer[]]
+        ? [[none, worker, response, asker, none, uuid, done, resultOf(body as Buffer)] as Buffer[]]
         : [],
   },
 };

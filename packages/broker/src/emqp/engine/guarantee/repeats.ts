@@ -23,7 +23,7 @@ export class Repeats {
   }
 
   remove(job: Job): void {
-    if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
+    if (job.guarantee && this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
   }
 
   has(job: Job): boolean {

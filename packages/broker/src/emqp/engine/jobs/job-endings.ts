@@ -15,7 +15,7 @@ export class JobEndings {
   /** Requests accepted and neither done nor lost. */
   open = 0;
   /** Queues that may have lost their purpose in this step. */
-  readonly #perhapsEmpty = new Set<Queue>();
+  readonly #perhapsEmpty: Queue[] = [];
   readonly #state: BrokerState;
   readonly #out: Output;
 
@@ -80,7 +80,7 @@ export class JobEndings {
 
   /** Whether a job has ended, or left its worker, in this step. */
   get hasEnded(): boolean {
-    return this.#perhapsEmpty.size > 0;
+    return this.#perhapsEmpty.length > 0;
   }
 
   /** Removes the job from its worker, if any. */
@@ -111,16 +111,18 @@ export class JobEndings {
 
   /** The queue may be forgotten at the end of the step; not earlier, because a job may return to it. */
   reviewLater(queue: Queue): void {
-    this.#perhapsEmpty.add(queue);
+    if (queue.isReviewed) return;
+    queue.isReviewed = true;
+    this.#perhapsEmpty.push(queue);
   }
 
   /** Ends a step: forgets queues without purpose. */
   tidy(): void {
-    for (const queue of this.#perhapsEmpty) {
+    for (let queue = this.#perhapsEmpty.pop(); queue !== undefined; queue = this.#perhapsEmpty.pop()) {
+      queue.isReviewed = false;
       if (queue.waiting.size === 0) this.#state.patience.remove(queue.patience);
       this.#state.queues.tidy(queue);
     }
-    this.#perhapsEmpty.clear();
   }
 
   /** Rule 35: a job in the store is left to the next broker. */
@@ -140,7 +142,7 @@ export class JobEndings {
     this.detach(job);
     job.queue.withdraw(job);
     this.#state.routes.remove(job.route);
-    this.#state.kept.remove(job);
+    if (job.kept) this.#state.kept.remove(job);
     this.#state.repeats.remove(job);
     this.discharge(job);
     this.open--;

@@ -146,8 +146,8 @@ export class JobsById {
     const same = this.#jobs.get(job.id);
     if (same === undefined) return;
     const at = same.indexOf(job);
-    if (at >= 0) same.splice(at, 1);
-    if (same.length === 0) this.#jobs.delete(job.id);
+    if (at >= 0 && same.length === 1) this.#jobs.delete(job.id);
+    else if (at >= 0) same.splice(at, 1);
   }
 }
 
@@ -213,7 +213,7 @@ export class WorkerJobs implements Timed {
     if (this.size === 0) setSince(this, now);
     this.#plain.remove(job.plain);
     if (job.isSilent) this.#silent--;
-    this.suspects.delete(job);
+    if (this.suspects.size > 0) this.suspects.delete(job);
     this.#byId.remove(job);
   }
 

@@ -95,6 +95,8 @@ export class Queue {
   inFlight = 0;
   /** Rule 38: its waiting jobs stay. */
   isPaused = false;
+  /** The end of this step decides whether it is forgotten. */
+  isReviewed = false;
   /** Since when it has had no worker. */
   unservedSince: number;
   /** Rule 14: when its first request has waited too long for a worker. */
