@@ -67,15 +67,15 @@ export const pzqServerOptions = z
      * `intakeMaxBytes`, `batchMaxBytes` and `windowMaxBytes`. Default 64 MiB (original: 30 MiB).
      */
     maxInFlightBytes: count(1, MANY).default(64 * MIB),
-    /** Maximum number of messages in a group commit. Default 512: larger commits are hardly faster. Rule 7. */
-    batchMax: count(1, 100_000).default(512),
+    /** Maximum number of messages in a group commit. Default 256: larger commits are hardly faster, and keep others waiting. Rule 7. */
+    batchMax: count(1, 100_000).default(256),
     /** Maximum bytes in a group commit; a single message may be larger. Default 8 MiB. */
     batchMaxBytes: count(1, MANY).default(8 * MIB),
     /**
      * Maximum number of messages waiting for a commit. Beyond it all producers are rejected, and a single producer once it has as many as are
-     * left for the others. Default 100,000.
+     * left for the others. Default 20,000.
      */
-    intakeMax: count(1, 10_000_000).default(100_000),
+    intakeMax: count(1, 10_000_000).default(20_000),
     /** Maximum bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
     /** Unread acknowledgements of one producer before its messages are dropped. Default 100,000. Rule 4. */

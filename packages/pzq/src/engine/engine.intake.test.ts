@@ -74,6 +74,21 @@ describe('rules 2 and 3: answers', () => {
     expect(queue.produceFrames('q', ['b', ''])).toContain('-> q "b" 0 Trying to save empty message');
   });
 
+  it('rule 3: thousands of refusals of one producer are answered in several steps, in order', () => {
+    queue = new QueueUnderTest({ intakeMax: 4000, producerAckMax: 4000 });
+    queue.storeHeld = true;
+    queue.produce('p', 'first', 'x');
+    for (let n = 0; n < 2000; n++) queue.produceFrames('p', [`${n}`, '']);
+    const steps: string[][] = [];
+    for (let step = queue.answerStore(1); step.length > 0; step = queue.answerStore(1))
+      steps.push(step.filter((line) => line.startsWith('->')));
+    expect(Math.max(...steps.map(({ length }) => length))).toBeLessThanOrEqual(1024);
+    expect(steps.flat().map((line) => line.split('"')[1])).toEqual([
+      'first',
+      ...Array.from({ length: 2000 }, (_, n) => `${n}`),
+    ]);
+  });
+
   it('rule 3: refusals that wait for a pending commit are answered with it', () => {
     queue.storeHeld = true;
     queue.produce('p', 'a', 'x');

@@ -49,6 +49,9 @@ export function isPut(entry: Entry): entry is Put {
 /** Memory of an entry besides the bytes of id and body. */
 const ENTRY_BYTES = 768;
 
+/** Rejections answered in one step, and those in a commit unless it may have more messages: a producer may have waited for 100,000 of them. */
+const ANSWERED_AT_ONCE = 512;
+
 const MICROS = 1000;
 
 /** Accepts, rejects or drops producers' messages, and answers them. O(1) per message. */
@@ -142,17 +145,24 @@ export class ProducerSide {
   /** Assembles the next commit: one message to be stored from each producer in turn, with the rejections after it, while there is room. */
   takeBatch(): readonly Entry[] {
     const { batchMax, batchMaxBytes } = this.#settings;
+    const rejectionsMax = Math.max(batchMax, ANSWERED_AT_ONCE);
     const batch: Entry[] = [];
     let puts = 0;
     let bytes = 0;
     for (const producer of this.#turns) {
-      const entry = producer.head as Entry;
-      if (puts === batchMax || (puts > 0 && bytes + entry.heldBytes > batchMaxBytes)) break;
-      puts++;
-      bytes += entry.heldBytes;
-      batch.push(this.#shift(producer, entry));
-      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
+      const { head } = producer;
+      if (puts === batchMax || batch.length - puts >= rejectionsMax) break;
+      if (head !== undefined && isPut(head)) {
+        if (puts > 0 && bytes + head.heldBytes > batchMaxBytes) break;
+        puts++;
+        bytes += head.heldBytes;
         batch.push(this.#shift(producer, head));
+      }
+      while (batch.length - puts < rejectionsMax) {
+        const rejection = this.#takeRejection(producer);
+        if (rejection === undefined) break;
+        batch.push(rejection);
+      }
       // To the end of the set, so that this loop meets all others first.
       this.#turns.delete(producer);
       if (producer.head !== undefined) this.#turns.add(producer);
@@ -181,15 +191,23 @@ export class ProducerSide {
     this.#answerable.clear();
   }
 
-  /** Answers rejections that no longer wait for a commit. Only while none is pending. */
+  /** Answers some of the rejections that no longer wait for a commit; others go with the next one. Only while none is pending. */
   answerHead(): void {
-    if (this.#answerable.size === 0) return;
+    let left = ANSWERED_AT_ONCE;
     for (const producer of this.#answerable) {
-      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
-        this.refused(this.#shift(producer, head), head.content as Refusal);
+      for (let entry = this.#takeRejection(producer); entry !== undefined; entry = this.#takeRejection(producer)) {
+        this.refused(entry, entry.content as Refusal);
+        if (--left === 0) return;
+      }
+      this.#answerable.delete(producer);
       if (producer.head === undefined) this.#turns.delete(producer);
     }
-    this.#answerable.clear();
+  }
+
+  /** Removes and returns the producer's next entry if it is a rejection. */
+  #takeRejection(producer: Producer): Entry | undefined {
+    const { head } = producer;
+    return head === undefined || isPut(head) ? undefined : this.#shift(producer, head);
   }
 
   #append(producer: Producer, entry: Entry): void {
