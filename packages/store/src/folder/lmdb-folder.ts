@@ -56,6 +56,7 @@ interface Environment<Name extends string, Entered> {
   readonly root: Root;
   readonly tables: Readonly<Record<Name, Table>>;
   readonly room: Room;
+  readonly pageSize: number;
   readonly entered: Entered;
 }
 
@@ -66,6 +67,8 @@ export class LmdbFolder<Name extends string, Entered> {
   #environment: Environment<Name, Entered>;
   /** The environment has panicked and must be reopened. */
   #isBroken = false;
+  /** LMDB uses no more of the file than this. */
+  #usedAtMost = Infinity;
 
   private constructor(plan: LmdbFolderPlan<Name, Entered>, holder: Holder, environment: Environment<Name, Entered>) {
     this.#plan = plan;
@@ -115,21 +118,26 @@ export class LmdbFolder<Name extends string, Entered> {
   }
 
   get pageSize(): number {
-    return usageOf(this.#environment.root).pageSize;
+    return this.#environment.pageSize;
   }
 
   /** Extends the file for a commit before LMDB writes it: see {@link Room}. Rejects with `WRITE_FAILED` if there is no room. */
   async makeRoom({ bytes, pieceBytes, grows }: LmdbNeed): Promise<void> {
     const { root, tables, room } = this.#environment;
-    const { usedBytes } = usageOf(root);
     const wanted = grows ? bytes + RESERVE_BYTES : Math.min(bytes, RESERVE_BYTES);
-    try {
-      await room.reach(usedBytes + wanted);
-    } catch (error) {
-      // A full disk does not matter if the file has room inside. Contiguous bytes must fit after the used part.
-      const isRoomy = freeBytesOf(root, Object.values(tables)) >= wanted && room.bytes - usedBytes >= pieceBytes;
-      if (!isRoomy) throw failure(this.#plan.folder, error);
+    // Asking LMDB costs as much as a small commit.
+    if (this.#usedAtMost + wanted > room.bytes) {
+      const { usedBytes } = usageOf(root);
+      this.#usedAtMost = usedBytes;
+      try {
+        await room.reach(usedBytes + wanted);
+      } catch (error) {
+        // A full disk does not matter if the file has room inside. Contiguous bytes must fit after the used part.
+        const isRoomy = freeBytesOf(root, Object.values(tables)) >= wanted && room.bytes - usedBytes >= pieceBytes;
+        if (!isRoomy) throw failure(this.#plan.folder, error);
+      }
     }
+    this.#usedAtMost += bytes;
   }
 
   /** Reads from memory, synchronously. Throws only `CORRUPT`. */
@@ -160,6 +168,7 @@ export class LmdbFolder<Name extends string, Entered> {
     if (!this.#isBroken) return false;
     await closeEnvironment(this.#environment);
     this.#environment = await openEnvironment(this.#plan, this.#holder);
+    this.#usedAtMost = Infinity;
     this.#isBroken = false;
     return true;
   }
@@ -188,7 +197,8 @@ async function openEnvironment<Name extends string, Entered>(
       return own;
     });
     const tables = Object.fromEntries(names.map(([name, inFile]) => [name, openTable(root, inFile)]));
-    return { root, tables: tables as Record<Name, Table>, room: await Room.of(path), entered };
+    const { pageSize } = usageOf(root);
+    return { root, tables: tables as Record<Name, Table>, room: await Room.of(path), pageSize, entered };
   } catch (error) {
     await root.close();
     throw error;
