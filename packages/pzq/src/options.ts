@@ -73,9 +73,11 @@ export const pzqServerOptions = z
     batchMaxBytes: count(1, MANY).default(8 * MIB),
     /**
      * Maximum number of messages waiting for a commit. Beyond it all producers are rejected, and a single producer once it has as many as are
-     * left for the others. Default 20,000.
+     * left for the others. Default 100,000.
      */
-    intakeMax: count(1, 10_000_000).default(20_000),
+    intakeMax: count(1, 10_000_000).default(100_000),
+    /** Maximum number of them of one producer; beyond it, the producer is rejected. Default 10,000: what waits is copied by the garbage collector. */
+    producerIntakeMax: count(1, 10_000_000).default(10_000),
     /** Maximum bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
     /** Unread acknowledgements of one producer before its messages are dropped. Default 100,000. Rule 4. */

@@ -29,6 +29,7 @@ export const SETTINGS: PzqSettings = {
   batchMaxBytes: 2000,
   intakeMax: 100,
   intakeMaxBytes: 10_000,
+  producerIntakeMax: 10_000,
   producerAckMax: 50,
   producerAckMaxBytes: 10_000,
   windowMax: 20,

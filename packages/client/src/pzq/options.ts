@@ -22,7 +22,7 @@ export const pzqProducerOptions = z.strictObject({
    * `tcp://127.0.0.1:11131`.
    */
   endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:11131']),
-  /** Messages sent and not acknowledged. 1 to 100,000; default 1000. A queue refuses what exceeds half of its `intakeMax`: 10,000 by default. */
+  /** Messages sent and not acknowledged. 1 to 100,000; default 1000. A queue refuses what exceeds its `producerIntakeMax`, 10,000 by default. */
   window: withDefault(integer(1, 100_000), 1000),
   /** Their bytes: at the limit, no further message is sent. At least 1; default 67,108,864. */
   windowBytes: withDefault(count, 67_108_864),

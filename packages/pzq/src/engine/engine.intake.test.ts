@@ -270,6 +270,16 @@ describe('rule 7: producers take turns', () => {
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-messages': 20 }, 31]);
   });
 
+  it('rule 18: a producer has no more waiting than producerIntakeMax, and others go on', () => {
+    queue = new QueueUnderTest({ producerIntakeMax: 5 });
+    queue.storeHeld = true;
+    for (let n = 0; n < 8; n++) queue.produce('flood', `${n}`, 'x');
+    queue.produce('p', 'a', 'x');
+    queue.storeHeld = false;
+    queue.answerStore();
+    expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-messages': 3 }, 6]);
+  });
+
   it('rule 18: the same for bytes', () => {
     queue = new QueueUnderTest({ intakeMaxBytes: 1000 });
     queue.storeHeld = true;

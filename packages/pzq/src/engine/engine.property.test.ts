@@ -31,6 +31,7 @@ const settings: fc.Arbitrary<Partial<PzqSettings>> = fc.record({
   windowMax: fc.constantFrom(1, 4, 20),
   windowMaxBytes: fc.constantFrom(50, 5000),
   intakeMax: fc.constantFrom(3, 100),
+  producerIntakeMax: fc.constantFrom(2, 100),
   maxDeliveries: fc.constantFrom(0, 0, 2),
   deadLettersMax: fc.constantFrom(2, 100),
   deadLetterSend: fc.boolean(),

@@ -276,12 +276,14 @@ export class ProducerSide {
     heldBytes: number,
     { messages, bytes: stored }: StoreCounts,
   ): Refusal | undefined {
-    const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes } = this.#settings;
+    const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes, producerIntakeMax } =
+      this.#settings;
     if (body.length > maxParts) return REFUSALS['too-many-parts'];
     if (bytes > maxMessageBytes) return REFUSALS['too-large'];
     if (maxMessages > 0 && messages + this.#puts >= maxMessages) return REFUSALS['queue-full-messages'];
     if (maxBytes > 0 && stored + this.#putBytes + bytes > maxBytes) return REFUSALS['queue-full-bytes'];
-    if (exceedsShare(producer.puts, this.#puts, intakeMax)) return REFUSALS['queue-full-messages'];
+    if (producer.puts >= producerIntakeMax || exceedsShare(producer.puts, this.#puts, intakeMax))
+      return REFUSALS['queue-full-messages'];
     if (this.#puts > 0 && producer.putBytes + this.#putBytes + heldBytes > intakeMaxBytes)
       return REFUSALS['queue-full-bytes'];
     return undefined;
