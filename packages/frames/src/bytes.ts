@@ -70,6 +70,11 @@ export function compact(frame: Uint8Array): Uint8Array {
  * half of their piece of memory. The copies share one piece, because a piece for each costs more than a small frame.
  */
 export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[] {
+  const [only] = frames;
+  if (frames.length === 1 && only !== undefined) {
+    const kept = compact(only);
+    return kept === only ? frames : [kept];
+  }
   if (slackOf(frames) === 0) return frames;
   const piece = new Uint8Array(totalBytes(frames.filter(isLoose)));
   let at = 0;

@@ -27,6 +27,18 @@ describe('rule 18: memory', () => {
     expect(new Set(held)).toEqual(new Set([200]));
   });
 
+  it('copies no message that fills the buffer it came in', () => {
+    const queue = new QueueUnderTest();
+    queue.storeHeld = true;
+    const memory = new Uint8Array(1000);
+    const body = [memory.subarray(0, 300), memory.subarray(300, 600), memory.subarray(600, 900)];
+    const command = { kind: 'produce', id: Uint8Array.of(1), headers: [], body } as const;
+    queue.step({ kind: 'produce', peer: peerNamed('p1'), acksWaiting: 0, command });
+    const commit = queue.takeAsked('commit');
+    const puts = commit.kind === 'commit' ? commit.batch.puts : [];
+    expect(puts.flatMap((put) => put.body.map(({ buffer }) => buffer === memory.buffer))).toEqual([true, true, true]);
+  });
+
   it('counts the frames of messages that wait for the store, except for the first eight', () => {
     const queue = new QueueUnderTest({ maxParts: 1000, intakeMaxBytes: 1_000_000 });
     queue.storeHeld = true;

@@ -2,7 +2,7 @@
  * PZQ: the inlet. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the order of
  * its messages, including rejections. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
-import { compact } from '@proj/frames';
+import { compact, compactAll } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
 import type { PzqSettings } from '../../options.js';
@@ -296,7 +296,7 @@ export class ProducerSide {
     this.#out.sawWall(storedMicros);
     const message = {
       storedMicros,
-      body: body.map(compact),
+      body: compactAll(body),
       readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
       expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
     };
