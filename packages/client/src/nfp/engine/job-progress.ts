@@ -106,8 +106,10 @@ export class JobProgress<Ticket> {
       this.#calls.post(job, now);
       return;
     }
+    // A job for any worker has one result. Others were named by a late 202, the answer to a GET for all.
+    const isDone = job.order.target === 'any' && job.done.size > 0;
     for (const name of [...job.members.keys()]) {
-      if (job.learnt && job.known) job.remove(name);
+      if (isDone || (job.learnt && job.known)) job.remove(name);
       else this.finish(job, name, GONE);
     }
     this.#conclude(job);

@@ -61,6 +61,26 @@ it('rule 3: a worker has one last word about a job for any worker, whatever it s
   expect(said).toEqual(['w1', 'w2', 'ended']);
 });
 
+it.each([
+  ['from a 202 that names all workers', { ...ORDER, resumed: false, workers: [] }],
+  ['from the order', ORDER],
+])('rule 4: a job for any worker has one result, and no 404 of workers known %s', (_, order) => {
+  const session = new NfpClientSession<string>(OPTIONS);
+  const said: string[] = [];
+  const hear = (message: NfpToClient): void => {
+    for (const effect of session.step({ kind: 'message', socket: 1, message }, 0)) {
+      if (effect.kind === 'result') said.push(effect.worker);
+      if (effect.kind === 'ended') said.push('ended');
+    }
+  };
+  session.step({ kind: 'job', order }, 0);
+  if (!order.resumed)
+    hear(response(202, { workers: ['w1', 'w2'], uuid: 'u1', target: 'any', status: 'DISPATCHED', service: 's' }));
+  hear(response(404, { worker: 'w1', status: 'JOB NOT FOUND', uuid: 'u1', service: 's' }));
+  hear(response(200, { w2: { result: 1 } }));
+  expect(said).toEqual(['w2', 'ended']);
+});
+
 it('rule 2: asks ever more rarely while nothing answers, and at the next turn after an answer', () => {
   const session = new NfpClientSession<string>({ ...OPTIONS, answerTimeoutMs: 100_000 });
   const asked: number[] = [];
