@@ -57,6 +57,8 @@ interface Environment<Name extends string, Entered> {
   readonly tables: Readonly<Record<Name, Table>>;
   readonly room: Room;
   readonly pageSize: number;
+  /** LMDB uses no more of the file than this. */
+  usedAtMost: number;
   readonly entered: Entered;
 }
 
@@ -67,8 +69,6 @@ export class LmdbFolder<Name extends string, Entered> {
   #environment: Environment<Name, Entered>;
   /** The environment has panicked and must be reopened. */
   #isBroken = false;
-  /** LMDB uses no more of the file than this. */
-  #usedAtMost = Infinity;
 
   private constructor(plan: LmdbFolderPlan<Name, Entered>, holder: Holder, environment: Environment<Name, Entered>) {
     this.#plan = plan;
@@ -123,12 +123,13 @@ export class LmdbFolder<Name extends string, Entered> {
 
   /** Extends the file for a commit before LMDB writes it: see {@link Room}. Rejects with `WRITE_FAILED` if there is no room. */
   async makeRoom({ bytes, pieceBytes, grows }: LmdbNeed): Promise<void> {
-    const { root, tables, room } = this.#environment;
+    const environment = this.#environment;
+    const { root, tables, room } = environment;
     const wanted = grows ? bytes + RESERVE_BYTES : Math.min(bytes, RESERVE_BYTES);
     // Asking LMDB takes 3 % of a small commit.
-    if (this.#usedAtMost + wanted > room.bytes) {
+    if (environment.usedAtMost + wanted > room.bytes) {
       const { usedBytes } = usageOf(root);
-      this.#usedAtMost = usedBytes;
+      environment.usedAtMost = usedBytes;
       try {
         await room.reach(usedBytes + wanted);
       } catch (error) {
@@ -137,7 +138,7 @@ export class LmdbFolder<Name extends string, Entered> {
         if (!isRoomy) throw failure(this.#plan.folder, error);
       }
     }
-    this.#usedAtMost += bytes;
+    environment.usedAtMost += bytes;
   }
 
   /** Reads from memory, synchronously. Throws only `CORRUPT`. */
@@ -168,7 +169,6 @@ export class LmdbFolder<Name extends string, Entered> {
     if (!this.#isBroken) return false;
     await closeEnvironment(this.#environment);
     this.#environment = await openEnvironment(this.#plan, this.#holder);
-    this.#usedAtMost = Infinity;
     this.#isBroken = false;
     return true;
   }
@@ -197,8 +197,9 @@ async function openEnvironment<Name extends string, Entered>(
       return own;
     });
     const tables = Object.fromEntries(names.map(([name, inFile]) => [name, openTable(root, inFile)]));
-    const { pageSize } = usageOf(root);
-    return { root, tables: tables as Record<Name, Table>, room: await Room.of(path), pageSize, entered };
+    const { usedBytes, pageSize } = usageOf(root);
+    const room = await Room.of(path);
+    return { root, tables: tables as Record<Name, Table>, room, pageSize, usedAtMost: usedBytes, entered };
   } catch (error) {
     await root.close();
     throw error;
