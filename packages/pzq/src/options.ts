@@ -76,10 +76,13 @@ export const pzqServerOptions = z
      * left for the others. Default 100,000.
      */
     intakeMax: count(1, 10_000_000).default(100_000),
-    /** Maximum number of them of one producer; beyond it, the producer is rejected. Default 10,000: what waits is copied by the garbage collector. */
-    producerIntakeMax: count(1, 10_000_000).default(10_000),
     /** Maximum bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
+    /**
+     * Maximum number of messages of one producer waiting for a commit; beyond it, the producer is rejected. Default 10,000: the garbage collector
+     * copies what waits.
+     */
+    producerIntakeMax: count(1, 10_000_000).default(10_000),
     /** Unread acknowledgements of one producer before its messages are dropped. Default 100,000. Rule 4. */
     producerAckMax: count(1, 10_000_000).default(100_000),
     /** Maximum bytes of the ids in them. Default 16 MiB. */
