@@ -43,7 +43,8 @@ const response = (status: number, body: unknown): NfpToClient => ({
   body: encodeNfpJson(body),
 });
 
-it('rule 3: a worker has one last word about a job for any worker, whatever it says later', () => {
+/** A session; `said` has the workers of the results of what it hears, and the end of its job. */
+function heard() {
   const session = new NfpClientSession<string>(OPTIONS);
   const said: string[] = [];
   const hear = (message: NfpToClient): void => {
@@ -52,6 +53,11 @@ it('rule 3: a worker has one last word about a job for any worker, whatever it s
       if (effect.kind === 'ended') said.push('ended');
     }
   };
+  return { session, said, hear };
+}
+
+it('rule 3: a worker has one last word about a job for any worker, whatever it says later', () => {
+  const { session, said, hear } = heard();
   session.step({ kind: 'job', order: ORDER }, 0);
   hear(response(200, { w1: { result: 1 } }));
   hear(response(200, { w1: { result: 1 } }));
@@ -65,14 +71,7 @@ it.each([
   ['from a 202 that names all workers', { ...ORDER, resumed: false, workers: [] }],
   ['from the order', ORDER],
 ])('rule 4: a job for any worker has one result, and no 404 of workers known %s', (_, order) => {
-  const session = new NfpClientSession<string>(OPTIONS);
-  const said: string[] = [];
-  const hear = (message: NfpToClient): void => {
-    for (const effect of session.step({ kind: 'message', socket: 1, message }, 0)) {
-      if (effect.kind === 'result') said.push(effect.worker);
-      if (effect.kind === 'ended') said.push('ended');
-    }
-  };
+  const { session, said, hear } = heard();
   session.step({ kind: 'job', order }, 0);
   if (!order.resumed)
     hear(response(202, { workers: ['w1', 'w2'], uuid: 'u1', target: 'any', status: 'DISPATCHED', service: 's' }));
