@@ -81,7 +81,7 @@ describe('the store in PostgreSQL', () => {
 });
 
 describe('the store in a PostgreSQL that dies, and in one that does not flush', () => {
-  // Its own server: after a crash a server flushes every file it has, and the suite creates many databases.
+  // Its own server: after a crash a server reads its log again, and the suite creates many databases.
   let cluster: PostgresCluster;
 
   beforeAll(async () => {
