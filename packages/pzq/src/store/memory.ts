@@ -1,6 +1,6 @@
 /** The queue in memory, for tests and for messages that may be lost. All stores behave like this one: see the compliance suite. */
 import { randomBytes } from 'node:crypto';
-import { ProjError } from '@proj/transport';
+import { keepBody, keptFrames, type KeptBody, ProjError } from '@proj/transport';
 import { memoryOfBody } from './body.js';
 import { drawEpoch } from './epoch.js';
 import { OrderedList } from './ordered.js';
@@ -27,7 +27,7 @@ export interface MemoryStoreOptions {
 interface Entry {
   readonly seq: number;
   readonly storedMicros: number;
-  readonly body: NewMessage['body'];
+  readonly body: KeptBody;
   readonly bytes: number;
   deliveries: number;
   /** 0: not delayed, or no longer. */
@@ -143,7 +143,8 @@ export class MemoryStore implements QueueStore {
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
     const bytes = body.reduce((sum, { length }) => sum + length, 0);
     const seq = ++this.#lastSeq;
-    const entry = { seq, storedMicros, body, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
+    const kept = keepBody(body);
+    const entry = { seq, storedMicros, body: kept, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
     this.#entries.set(seq, entry);
     this.#counts.messages++;
     this.#counts.bytes += bytes;
@@ -243,5 +244,5 @@ export class MemoryStore implements QueueStore {
 }
 
 function toMessage({ seq, storedMicros, body, bytes, deliveries, expiresMicros }: Entry): StoredMessage {
-  return { seq, storedMicros, body, bytes, deliveries, expiresMicros };
+  return { seq, storedMicros, body: keptFrames(body), bytes, deliveries, expiresMicros };
 }

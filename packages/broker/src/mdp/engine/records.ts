@@ -1,8 +1,7 @@
 /** Majordomo broker: the records of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
-import { compactAll } from '@proj/frames';
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
-import type { Peer } from '@proj/transport';
+import { keepBody, keptFrames, type KeptBody, type Peer } from '@proj/transport';
 import { ServiceMeter, type Timed } from '@proj/transport/engine';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
@@ -58,8 +57,8 @@ export class Request extends QueueSlot<Request> implements Timed {
   service: Service;
   /** The framing of the client, and so of the reply. */
   framing: MdpFraming;
-  /** The frame of a body of one, which most have, or the whole body. */
-  content: Uint8Array | MdpBody;
+  /** The frame of a body of one, which most have, or the whole body, or a kept one. */
+  content: Uint8Array | KeptBody;
   /** What it takes from the byte budget. */
   cost = 0;
   /** Memory held beyond its body while it waits. */
@@ -81,7 +80,7 @@ export class Request extends QueueSlot<Request> implements Timed {
   }
 
   get body(): MdpBody {
-    return this.content instanceof Uint8Array ? [this.content] : this.content;
+    return this.content instanceof Uint8Array ? [this.content] : keptFrames(this.content);
   }
 
   /** Replaces the body with a copy, because a handler may keep and change the original. */
@@ -93,7 +92,7 @@ export class Request extends QueueSlot<Request> implements Timed {
   settle(slack: Slack): void {
     const { body } = this;
     const taken = slack.take(body);
-    if (taken === undefined) this.content = contentOf(compactAll(body));
+    if (taken === undefined) this.content = keepBody(body);
     else this.slack = taken;
   }
 

@@ -2,7 +2,7 @@
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import type { Peer } from '@proj/transport';
+import { keptFrames, type KeptBody, type Peer } from '@proj/transport';
 import { setSince, type Timed } from '@proj/transport/engine';
 import type { Name } from '../../shared/names.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
@@ -179,8 +179,8 @@ export class Job extends QueueSlot<Job> implements Timed {
   poster: Peer;
   /** Asked last: gets responses that name no client. */
   asker: Peer;
-  /** Kept while the broker may have to send it; otherwise empty. */
-  body: NfpBody = NO_BODY;
+  /** Its body while the broker may have to send it; otherwise empty. */
+  kept: KeptBody = NO_BODY;
   /** Bytes taken from the budget for the body, and memory it holds beyond that. */
   cost = 0;
   slack = 0;
@@ -221,6 +221,10 @@ export class Job extends QueueSlot<Job> implements Timed {
     this.target = call.target;
     this.poster = peer;
     this.asker = peer;
+  }
+
+  get body(): NfpBody {
+    return keptFrames(this.kept);
   }
 
   /** One for each worker that has it, will get it, or must drop it. */

@@ -3,6 +3,7 @@ import { compactAll } from '@proj/frames';
 import { encodePppCorrelation } from '@proj/frames/ppp';
 import type { PppAddresses, PppClientRequest, PppContent } from '@proj/frames/ppp';
 import { Deadline, DeadlineList, HeapDeadline } from '@proj/heartbeat';
+import { keepBody, keptFrames, type KeptBody } from '@proj/transport';
 import type { Timed } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { ClientRecord } from '../../shared/clients.js';
@@ -22,7 +23,7 @@ import type { PppCounters } from './output.js';
 export abstract class Request implements Timed {
   /** Sent to the worker and returned by it. The first address identifies the client and its request. */
   addresses: PppAddresses;
-  content: PppContent;
+  #kept: KeptBody;
   /** Bytes taken from the budget. */
   readonly cost: number;
   /** Memory held beyond that while it waits. */
@@ -38,8 +39,12 @@ export abstract class Request implements Timed {
 
   constructor(addresses: PppAddresses, content: PppContent) {
     this.addresses = addresses;
-    this.content = content;
+    this.#kept = content;
     this.cost = requestCost(content) + frameCost(addresses);
+  }
+
+  get content(): PppContent {
+    return keptFrames(this.#kept);
   }
 
   /** The client whose turn it takes in the queue; a pool's calls share one. */
@@ -55,7 +60,7 @@ export abstract class Request implements Timed {
     if (taken !== undefined) this.slack = taken;
     else {
       this.addresses = compactAll(addresses);
-      this.content = compactAll(content);
+      this.#kept = keepBody(content);
     }
   }
 

@@ -4,13 +4,12 @@
  */
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
-import type { Entropy, Peer } from '@proj/transport';
+import { keptFrames, type Entropy, type Peer } from '@proj/transport';
 import { setSince } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
-import type { StoredMessage } from '../../store/store.js';
 import type { PzqOutletName } from '../events.js';
 import { Consumers } from './consumers.js';
-import { type InFlight, Message } from './in-flight.js';
+import { type HeldMessage, type InFlight, Message } from './in-flight.js';
 import type { Output } from '../output.js';
 
 /** Minimum time between offers that nobody took, in case the socket did not wait. */
@@ -115,7 +114,7 @@ export class ConsumerSide {
   }
 
   /** Takes a message into memory, at its place by sequence. `since`: when it became ready. */
-  add(stored: StoredMessage, since = this.#out.timeOf(stored.storedMicros)): void {
+  add(stored: HeldMessage, since = this.#out.timeOf(stored.storedMicros)): void {
     const message = new Message(stored, since);
     this.#messages.set(message.seq, message);
     this.#enqueue(message);
@@ -277,7 +276,7 @@ export class ConsumerSide {
         key: encodePzqKey({ storedMicros: stored.storedMicros, epoch: this.#epoch, seq: stored.seq }),
         sentMicros,
         ackTimeoutMicros: this.#ackTimeoutMs * 1000,
-        body: stored.body,
+        body: keptFrames(stored.body),
       },
     });
   }

@@ -1,14 +1,20 @@
 /** PZQ: messages in memory, and how much of them is in flight. Rules 11 and 16 of docs/protocols/pzq.md. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import type { KeptBody } from '@proj/transport';
 import { setSince, type Timed } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
 import { memoryOfBody } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { Consumer } from './consumers.js';
 
-/** A message of the store that is in memory. The body is never copied. */
+/** A message of the store as it is kept in memory. */
+export interface HeldMessage extends Omit<StoredMessage, 'body'> {
+  readonly body: KeptBody;
+}
+
+/** A message of the store that is in memory, and where it is. */
 export class Message implements Timed {
-  readonly stored: StoredMessage;
+  readonly stored: HeldMessage;
   /** Memory of its body. */
   readonly bytes: number;
   /** `returned`: only while its owner decides; `gone`: settled, given up or returned to the store. */
@@ -29,7 +35,7 @@ export class Message implements Timed {
   readonly lease = new Deadline<Message>(this);
 
   /** `since`: when it became ready. */
-  constructor(stored: StoredMessage, since: number) {
+  constructor(stored: HeldMessage, since: number) {
     setSince(this, since);
     this.stored = stored;
     this.bytes = memoryOfBody(stored.body, stored.bytes);

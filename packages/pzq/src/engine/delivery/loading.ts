@@ -2,7 +2,7 @@
 import type { DueMessages, StoredMessage } from '../../store/store.js';
 import { CORRUPT } from '../producers/commits.js';
 import type { PzqOutletName, PzqStoreFailure } from '../events.js';
-import type { Message } from './in-flight.js';
+import type { HeldMessage, Message } from './in-flight.js';
 import { LEGALITY, type Whereabouts } from '../legality.js';
 import type { Purge } from './purge.js';
 import { Delays } from './delays.js';
@@ -65,7 +65,7 @@ export class Loading {
   }
 
   /** A new message is on disk. */
-  stored(message: StoredMessage, isDelayed: boolean): void {
+  stored(message: HeldMessage, isDelayed: boolean): void {
     if (this.#state.leases === undefined) this.#state.queue.window.stored(message, isDelayed);
   }
 

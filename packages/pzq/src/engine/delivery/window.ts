@@ -6,6 +6,7 @@ import type { PzqSettings } from '../../options.js';
 import { memoryOfBody } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { ConsumerSide } from './consumer-side.js';
+import type { HeldMessage } from './in-flight.js';
 import type { Output } from '../output.js';
 
 /** Loaded at a time: while a store reads that much, the process does nothing else. */
@@ -89,7 +90,7 @@ export class ReadyWindow {
   }
 
   /** A new message is in the store. It stays in memory if everything before it is there and there is room. */
-  stored(message: StoredMessage, isDelayed: boolean): void {
+  stored(message: HeldMessage, isDelayed: boolean): void {
     const caughtUp = this.#cursor === this.#top;
     this.#top = message.seq;
     if (!caughtUp || (!isDelayed && !this.#takes(message))) return;
@@ -150,7 +151,7 @@ export class ReadyWindow {
     return this.#side.ready * 2 < windowMax && this.#side.readyBytes * 2 < windowMaxBytes;
   }
 
-  #takes({ body, bytes }: StoredMessage): boolean {
+  #takes({ body, bytes }: HeldMessage): boolean {
     const { windowMax, windowMaxBytes } = this.#settings;
     const { ready, readyBytes } = this.#side;
     return ready === 0 || (ready < windowMax && readyBytes + memoryOfBody(body, bytes) <= windowMaxBytes);

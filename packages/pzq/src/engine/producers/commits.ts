@@ -4,7 +4,8 @@
  */
 import { oncePerMinute } from '@proj/heartbeat';
 import type { PzqSettings } from '../../options.js';
-import type { Committed, StoreCounts, StoredMessage } from '../../store/store.js';
+import type { Committed, StoreCounts } from '../../store/store.js';
+import type { HeldMessage } from '../delivery/in-flight.js';
 import type { PzqStoreFailure } from '../events.js';
 import { type Output, type Refusal, storeUnavailable } from '../output.js';
 import type { PendingBatch, TakenChanges } from './pending-batch.js';
@@ -16,7 +17,7 @@ export const CORRUPT = 'CORRUPT';
 /** The effects of a commit on messages. */
 export interface CommitOwner {
   /** A new message is durable. Called in the order of sequences. */
-  onStored(message: StoredMessage, isDelayed: boolean): void;
+  onStored(message: HeldMessage, isDelayed: boolean): void;
   /** These changes are durable. */
   onChanged(changes: TakenChanges, result: Committed): void;
   /** These changes failed and are pending again; their requests have failed permanently. */
@@ -173,7 +174,7 @@ export class Commits {
     this.#underWay = { entries, changes };
     this.#since = this.#out.now;
     const { removes, deliveries, buries, revives, passed } = changes;
-    const puts = entries.filter(isPut).map(({ content }) => content);
+    const puts = this.#producers.newMessages(entries);
     this.#out.effects.push({ kind: 'commit', batch: { puts, removes, deliveries, buries, revives, passed } });
   }
 

@@ -1,6 +1,6 @@
 /** NFP broker: bodies of jobs that may have to be sent (again), within the byte budget and each client's share of it (rules 11, 13, 19). */
-import { compactAll } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
+import { keepBody } from '@proj/transport';
 import { requestCost } from '../../../shared/cost.js';
 import { RemovableQueue, QueueSlot } from '../../../shared/removable-queue.js';
 import { Shares } from '../../../shared/shares.js';
@@ -41,7 +41,7 @@ export class KeptBodies {
       this.release(spare);
     }
     const slack = this.#slack.take(body);
-    job.body = slack === undefined ? compactAll(body) : body;
+    job.kept = slack === undefined ? keepBody(body) : body;
     job.slack = slack ?? 0;
     job.cost = cost;
     return true;
@@ -57,7 +57,7 @@ export class KeptBodies {
   release(job: Job): void {
     this.#bytes.give(job.owner.bytes, job.cost);
     this.#slack.give(job.slack);
-    job.body = NO_BODY;
+    job.kept = NO_BODY;
     job.cost = job.slack = 0;
   }
 
