@@ -20,6 +20,9 @@ function isInstalled(name: string): boolean {
   }
 }
 
+/** Longer than any test takes on a busy machine of half the usual speed. */
+const PATIENCE_MS = 600_000;
+
 /**
  * The configuration of a package's tests. `name` is how a run calls the package. With `isolate: false` test files share
  * processes and what these have loaded, at half the time: for files that leave nothing behind. `libzmq` names test files
@@ -43,8 +46,9 @@ export function project(name: string, { isolate = true, libzmq = [] as readonly 
       pool: 'forks',
       isolate,
       // Tests count; how long that takes on a busy machine is not their subject. These only end what hangs.
-      testTimeout: 180_000,
-      hookTimeout: 180_000,
+      testTimeout: PATIENCE_MS,
+      hookTimeout: PATIENCE_MS,
+      expect: { poll: { timeout: PATIENCE_MS } },
     },
   });
 }

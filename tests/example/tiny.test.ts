@@ -12,7 +12,7 @@ import { LEGALITY as WORKER } from './worker.js';
 const PATTERN = 'example/tiny';
 const SEEDS = seedsToRun(200);
 
-describe('TINY/1 survives its faults', { timeout: 60_000 }, () => {
+describe('TINY/1 survives its faults', () => {
   it.each(SEEDS)('seed %i', async (seed) => {
     const { calls, answered } = await runSeed(seed, PATTERN, simulateTiny);
     expect(answered).toBeGreaterThan(0);

@@ -117,7 +117,7 @@ export async function runScript(folder: string, name: string, text: string, args
   const { stdout } = await run(process.execPath, [name, ...args], {
     cwd: folder,
     env: plainEnvironment(),
-    timeout: 150_000,
+    timeout: 600_000,
   });
   return stdout.trim();
 }

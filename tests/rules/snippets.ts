@@ -89,7 +89,7 @@ export class Workshop {
     const running = programs.filter(({ runs }) => runs);
     writeFileSync(join(this.#folder, 'programs.json'), JSON.stringify({ world, programs: running }));
     const runner = join(dirname(fileURLToPath(import.meta.url)), 'snippets-run.mjs');
-    await promisify(execFile)(process.execPath, [runner, this.#folder], { cwd: this.#folder, timeout: 120_000 });
+    await promisify(execFile)(process.execPath, [runner, this.#folder], { cwd: this.#folder, timeout: 600_000 });
     const outcomes = JSON.parse(readFileSync(join(this.#folder, 'outcomes.json'), 'utf8')) as Record<string, Outcome>;
     return new Map(Object.entries(outcomes));
   }

@@ -6,8 +6,5 @@ import { jobsThroughRestarts } from './store.js';
 
 const theater = stage();
 
-it(
-  'a broker with a store, killed four times under load, refuses and loses no guaranteed job',
-  { timeout: 600_000 },
-  () => jobsThroughRestarts(theater, FULL),
-);
+it('a broker with a store, killed four times under load, refuses and loses no guaranteed job', () =>
+  jobsThroughRestarts(theater, FULL));

@@ -12,7 +12,6 @@ import { transport } from '../../transport.js';
 import { CuttingRelay } from './relay.js';
 import { stage } from './stage.js';
 
-const PATIENCE = { timeout: 120_000 };
 /** Longer than what happens to the worker while it works. */
 const WORK_MS = 4000;
 const JOBS = 6;
@@ -65,7 +64,7 @@ async function sleepers(client: NfpClient, target: string | string[]): Promise<N
   return jobs;
 }
 
-describe('a killed worker', PATIENCE, () => {
+describe('a killed worker', () => {
   it('that does not return: another one does its job for any, once, and the client is notified', async () => {
     const at = await broker({ 'nfp-return-ms': 500 });
     const first = await worker(at, 'w1', { store: 'memory:' });
@@ -116,7 +115,7 @@ describe('a killed worker', PATIENCE, () => {
   );
 });
 
-describe('a connection that is cut and reconnects at once', PATIENCE, () => {
+describe('a connection that is cut and reconnects at once', () => {
   it('costs no job, and no GET meanwhile gets 400', async () => {
     const at = await broker();
     const relay = theater.keep(await CuttingRelay.to(at.endpoint));

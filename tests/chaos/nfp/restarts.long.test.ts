@@ -7,8 +7,6 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-it.each(['any', 'all'] as const)(
-  'a broker killed four times under load: every job for %s is done',
-  { timeout: 600_000 },
-  (target) => postThroughRestarts(theater, FULL, target),
+it.each(['any', 'all'] as const)('a broker killed four times under load: every job for %s is done', (target) =>
+  postThroughRestarts(theater, FULL, target),
 );

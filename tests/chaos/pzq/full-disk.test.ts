@@ -67,42 +67,40 @@ async function missing(send: string, texts: readonly string[]): Promise<string[]
   return [...waiting];
 }
 
-it(
-  'rule 9: a full disk refuses with the reason; stored messages are delivered, and the queue continues once there is room',
-  async ({ skip }) => {
-    const disk = smallDisk();
-    // The compliance suite of the store covers its part everywhere.
-    if (disk === undefined) {
-      console.warn(`skipped: ${NO_DISK}`);
-      return skip(NO_DISK);
-    }
-    theater.keep(disk);
-    const folder = join(disk.folder, 'queue');
-    const endpoints = await theater.endpoints();
-    const queue = await theater.queue(endpoints, `lmdb:${folder}`, FLAGS);
-    // Nothing is sent twice, so that nothing is left when all have arrived.
-    const patient = { window: WINDOW, ackTimeoutMs: PATIENCE_MS };
-    const producer = theater.keep(new PzqProducer({ transport, endpoints: [endpoints.receive], ...patient }));
-    const first = await fill(producer, 'first');
-    expect(first.reason).toBe('Store is unavailable: ENOSPC');
-    expect(first.stored.length).toBeGreaterThan(1000);
-    await queue.line('refusing', { code: 'ENOSPC' });
-    expect(await missing(endpoints.send, first.stored)).toEqual([]);
+it('rule 9: a full disk refuses with the reason; stored messages are delivered, and the queue continues once there is room', async ({
+  skip,
+}) => {
+  const disk = smallDisk();
+  // The compliance suite of the store covers its part everywhere.
+  if (disk === undefined) {
+    console.warn(`skipped: ${NO_DISK}`);
+    return skip(NO_DISK);
+  }
+  theater.keep(disk);
+  const folder = join(disk.folder, 'queue');
+  const endpoints = await theater.endpoints();
+  const queue = await theater.queue(endpoints, `lmdb:${folder}`, FLAGS);
+  // Nothing is sent twice, so that nothing is left when all have arrived.
+  const patient = { window: WINDOW, ackTimeoutMs: PATIENCE_MS };
+  const producer = theater.keep(new PzqProducer({ transport, endpoints: [endpoints.receive], ...patient }));
+  const first = await fill(producer, 'first');
+  expect(first.reason).toBe('Store is unavailable: ENOSPC');
+  expect(first.stored.length).toBeGreaterThan(1000);
+  await queue.line('refusing', { code: 'ENOSPC' });
+  expect(await missing(endpoints.send, first.stored)).toEqual([]);
 
-    // The disk is as full as before; acknowledged messages leave room inside the store.
-    await queue.line('resumed');
-    const second = await fill(producer, 'second');
-    expect(second.reason).toBe('Store is unavailable: ENOSPC');
-    expect(second.stored.length).toBeGreaterThan(500);
+  // The disk is as full as before; acknowledged messages leave room inside the store.
+  await queue.line('resumed');
+  const second = await fill(producer, 'second');
+  expect(second.reason).toBe('Store is unavailable: ENOSPC');
+  expect(second.stored.length).toBeGreaterThan(500);
 
-    await disk.grow();
-    const third = Array.from({ length: 100 }, (_, number) => `third-${number}`);
-    await Promise.all(third.map((text) => store(producer, text)));
-    expect(await missing(endpoints.send, [...second.stored, ...third])).toEqual([]);
-    expect(await stop(queue)).toBe(0);
-  },
-  PATIENCE_MS,
-);
+  await disk.grow();
+  const third = Array.from({ length: 100 }, (_, number) => `third-${number}`);
+  await Promise.all(third.map((text) => store(producer, text)));
+  expect(await missing(endpoints.send, [...second.stored, ...third])).toEqual([]);
+  expect(await stop(queue)).toBe(0);
+});
 
 it('rule 21: a folder on a read-only disk is reported in one line', async ({ skip }) => {
   const disk = smallDisk();

@@ -54,6 +54,8 @@ export async function startBrowser(): Promise<TestBrowser> {
 
 async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  // Only the time of the test ends what hangs.
+  context.setDefaultTimeout(0);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (message) => {
@@ -69,8 +71,8 @@ async function openPage(browser: Browser, url: string, options: BrowserContextOp
 
 /** What axe calls serious or critical on the current page, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // Through the debugger, because the page's own policy allows no foreign script.
-  await page.evaluate(`${axe.source}; undefined`);
+  // Through the debugger, because the page's own policy allows no foreign script. Views share one document.
+  if (await page.evaluate<boolean>("typeof axe === 'undefined'")) await page.evaluate(`${axe.source}; undefined`);
   const findings = await page.evaluate<Finding[]>(
     "axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes.slice(0, 3).map((node) => node.html + ' ' + node.failureSummary) })))",
   );

@@ -69,9 +69,9 @@ describe('a running broker', () => {
     const rate = figure(page, 'Requests per second');
     const idle = await rate.textContent();
     theater.load(broker, 4);
-    await expect.poll(() => rate.textContent(), { timeout: 30_000 }).not.toBe(idle);
+    await expect.poll(() => rate.textContent()).not.toBe(idle);
     const busy = await rate.textContent();
-    await expect.poll(() => rate.textContent(), { timeout: 30_000 }).not.toBe(busy);
+    await expect.poll(() => rate.textContent()).not.toBe(busy);
     await page.getByRole('link', { name: 'echo', exact: true }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.screenshot({ path: join(SHOTS, 'running-overview.png') });

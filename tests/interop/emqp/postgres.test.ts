@@ -64,7 +64,7 @@ async function psql<Result>(url: string, work: (client: pg.Client) => Promise<Re
 const one = (key: string) => ({ puts: [[key, Buffer.from('x')]] as const });
 const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'proj-records'`;
 
-describe('records in PostgreSQL', { timeout: 60_000 }, () => {
+describe('records in PostgreSQL', () => {
   const subject = {
     place: async () => {
       const url = await cluster.database();
@@ -150,4 +150,4 @@ describe('records in PostgreSQL', { timeout: 60_000 }, () => {
 
 it('a broker with its store in PostgreSQL, killed under load, refuses and loses no guaranteed job', async () => {
   await jobsThroughRestarts(theater, SHORT, await cluster.database());
-}, 180_000);
+});

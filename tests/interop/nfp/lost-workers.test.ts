@@ -8,7 +8,6 @@ import type { Flags } from '../../chaos/programs.js';
 import { CuttingRelay } from '../../chaos/nfp/relay.js';
 import { stage } from '../../chaos/nfp/stage.js';
 
-const PATIENCE = { timeout: 60_000 };
 const JOBS = 6;
 const RETURN_MS = 500;
 
@@ -138,7 +137,7 @@ function heldBy(name: string, jobs: ReadonlyMap<string, string>): string[] {
   return [...jobs].filter(([, who]) => who === name).map(([uuid]) => uuid);
 }
 
-describe('a killed worker in Python', PATIENCE, () => {
+describe('a killed worker in Python', () => {
   it('that does not return: another one does its job for any, once, and its client is notified', async () => {
     const endpoint = await broker({ 'nfp-return-ms': RETURN_MS });
     const [first, second] = [await worker(endpoint, 'w1'), await worker(endpoint, 'w2')];
@@ -230,7 +229,7 @@ describe('a killed worker in Python', PATIENCE, () => {
   });
 });
 
-describe('a connection of a worker in Python that is cut and reconnects at once', PATIENCE, () => {
+describe('a connection of a worker in Python that is cut and reconnects at once', () => {
   it('costs no job, and no GET meanwhile gets 400 or 404', async () => {
     const endpoint = await broker();
     const relay = theater.keep(await CuttingRelay.to(endpoint));

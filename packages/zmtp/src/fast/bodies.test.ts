@@ -72,7 +72,7 @@ describe.each([
     expect(to.messages.map(({ frames }, mark) => Buffer.compare(frames[0]!, bodyOf(8 * MIB, mark)))).toEqual(
       held.map(() => 0),
     );
-    await vi.waitUntil(() => held.every(({ length }) => length === 0), { timeout: 30_000 });
+    await vi.waitUntil(() => held.every(({ length }) => length === 0), { timeout: 600_000 });
   });
 
   it('is not reused while it waits for a peer that does not read', async () => {
