@@ -11,8 +11,9 @@ const IDLE = 60 * MIB;
 let held: number;
 let garbage: number;
 let stays: number;
-/** In pages that the first collection empties, and the second returns. */
+/** In pages that the first collection empties, and what each later one returns of it. */
 let emptied: number;
+let returned: number;
 let empty: number;
 let collections: number;
 let rests: number;
@@ -22,6 +23,7 @@ let memory: MemoryBudget;
 
 beforeEach(() => {
   held = garbage = stays = emptied = empty = collections = rests = looks = 0;
+  returned = Infinity;
   clock = new ManualClock();
   memory = new MemoryBudget(1024 * MIB, clock);
   memory.add({
@@ -38,7 +40,7 @@ beforeEach(() => {
     collect() {
       collections++;
       garbage = Math.min(garbage, stays);
-      empty = collections === 1 ? emptied : 0;
+      empty = collections === 1 ? emptied : Math.max(0, empty - returned);
     },
   });
 });
@@ -84,6 +86,17 @@ it('collects once more if that left many pages empty, as soon as little moves', 
   memory.moved(50 * MIB);
   expect(look()).toBe(0);
   expect([look(), look(), look()]).toEqual([1, 0, 0]);
+});
+
+it.each([
+  [8 * MIB, [1, 1, 1, 0]],
+  [8 * MIB - 1, [1, 0, 0, 0]],
+])('goes on while many pages are empty and a collection returns 8 MiB of them, and %i bytes', (bytes, expected) => {
+  garbage = 100 * MIB;
+  [emptied, returned] = [55 * MIB, bytes];
+  memory.moved(1);
+  expect(look()).toBe(1);
+  expect([look(), look(), look(), look()]).toEqual(expected);
 });
 
 it('leaves it to V8 while more moves than a collection would free, and checks again after that', () => {

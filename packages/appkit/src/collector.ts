@@ -12,6 +12,8 @@ const FULL_MS = 1000;
 export const LOOK_MS = 5000;
 /** The least garbage worth a collection; more than a full-size young generation. */
 const WORTH_BYTES = 2 ** 25;
+/** The least a collection returns to the system if another one follows. */
+const AGAIN_BYTES = 2 ** 23;
 
 /** Memory that V8 has requested from the system: heap pages and buffers. */
 export interface Heap {
@@ -32,7 +34,7 @@ export class Collector {
   #held = 0;
   /** The last check found garbage worth collecting. */
   #hopes = false;
-  /** Pages that the last collection has emptied are returned only by the next. */
+  /** Pages that the last collection has emptied are returned only by the next, and often not all at once. */
   #hasEmptied = false;
   #isHurried = false;
 
@@ -83,8 +85,9 @@ export class Collector {
     this.#hopes = garbage >= WORTH_BYTES;
     if (garbage >= Math.max(WORTH_BYTES, heldBytes, moved)) this.#collect();
     else if (this.#hasEmptied && moved < WORTH_BYTES) {
+      const before = this.#heap.usedBytes();
       if (this.#heap.emptyBytes() >= WORTH_BYTES) this.#collect();
-      this.#hasEmptied = false;
+      this.#hasEmptied = before - this.#heap.usedBytes() >= AGAIN_BYTES;
     }
   }
 
