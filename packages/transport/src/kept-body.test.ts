@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keepBody, keptFrames } from './kept-body.js';
+import { keepBody, keptCount, keptFrames } from './kept-body.js';
 
 /** Frames as they arrive: views of one large piece of memory. */
 const arrived = (frames: readonly Uint8Array[]): readonly Uint8Array[] => {
@@ -15,23 +15,35 @@ const arrived = (frames: readonly Uint8Array[]): readonly Uint8Array[] => {
 
 describe('a body that waits', () => {
   it('has the bytes it arrived with, in memory of its own', () => {
-    const frames = fc.array(fc.uint8Array({ maxLength: 1000 }), { minLength: 1, maxLength: 4 });
+    const few = fc.array(fc.uint8Array({ maxLength: 1000 }), { minLength: 1, maxLength: 4 });
+    const many = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 30 });
     fc.assert(
-      fc.property(frames, (sent) => {
+      fc.property(fc.oneof(few, many), (sent) => {
         const received = arrived(sent);
         const kept = keepBody(received);
         received[0]!.fill(1);
+        expect(keptCount(kept)).toBe(sent.length);
         expect(keptFrames(kept).map((frame) => [...frame])).toEqual(sent.map((frame) => [...frame]));
       }),
     );
   });
 
   it.each([
-    [[512], 'string'],
-    [[0], 'string'],
-    [[513], 'object'],
-    [[1, 1], 'object'],
-  ] as const)('of frames of %j bytes is kept as %s', (lengths, kind) => {
-    expect(typeof keepBody(arrived(lengths.map((length) => Buffer.alloc(length, 0xff))))).toBe(kind);
+    [[512], 'text'],
+    [[0], 'text'],
+    [[513], 'frames'],
+    [[1, 1], 'frames'],
+    [Array<number>(8).fill(128), 'frames'],
+    [Array<number>(9).fill(128), 'joined'],
+    [Array<number>(9).fill(129), 'frames'],
+  ] as const)('of frames of %j bytes is kept as %s', (lengths, how) => {
+    const kept = keepBody(arrived(lengths.map((length) => Buffer.alloc(length, 0xff))));
+    const [text, frames] = [typeof kept === 'string', Array.isArray(kept)];
+    expect(text ? 'text' : frames ? 'frames' : 'joined').toBe(how);
+  });
+
+  it('stays where it arrived if it fills that', () => {
+    const frames = [Buffer.alloc(600)];
+    expect(keepBody(frames)).toBe(frames);
   });
 });

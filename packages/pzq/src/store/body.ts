@@ -1,5 +1,5 @@
 /** A body packed into one piece of memory: number of frames, their lengths, the frames. Numbers are 32-bit big-endian. */
-import type { KeptBody } from '@proj/transport';
+import { keptCount, type KeptBody } from '@proj/transport';
 import type { Body } from './store.js';
 
 const COUNT_BYTES = 4;
@@ -15,8 +15,7 @@ export function bytesOfBody(body: Body): number {
 
 /** Memory of the frames: a thousand empty ones have no bytes, but a thousand objects. */
 export function memoryOfBody(body: KeptBody, bytes: number): number {
-  if (typeof body === 'string') return bytes;
-  return bytes + FRAME_OVERHEAD_BYTES * Math.max(0, body.length - FRAMES_INCLUDED);
+  return bytes + FRAME_OVERHEAD_BYTES * Math.max(0, keptCount(body) - FRAMES_INCLUDED);
 }
 
 /** Writes a body; returns its end offset. */

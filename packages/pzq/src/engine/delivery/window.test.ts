@@ -43,6 +43,13 @@ describe('a load', () => {
     expect([side.ready, window.cursor]).toEqual([2, 2]);
   });
 
+  it('keeps a thousand parts as one', () => {
+    const { window, side } = windowOf(1);
+    window.load();
+    window.loaded([{ ...message(1), body: Array.from({ length: 1000 }, () => new Uint8Array(0)) }]);
+    expect(side.find(1)?.stored.body).toMatchObject({ memory: new Uint8Array(0), ends: Array<number>(1000).fill(0) });
+  });
+
   it('looks again for messages that came back to the store while it was reading', () => {
     const { window, side, asked } = windowOf(5);
     window.load();

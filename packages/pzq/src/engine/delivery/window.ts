@@ -2,6 +2,7 @@
  * PZQ: which ready messages are in memory, and how others are loaded. Up to the cursor every one is in memory; the rest is only on disk,
  * so a long queue takes only the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
+import { keepBody } from '@proj/transport';
 import type { PzqSettings } from '../../options.js';
 import { memoryOfBody } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
@@ -131,7 +132,8 @@ export class ReadyWindow {
 
   /** Takes a message from the store into memory, unless it is already there or on its way out. `since`: as for {@link ConsumerSide.add}. */
   put(message: StoredMessage, since?: number): void {
-    if (!this.#hidden.has(message.seq) && this.#side.find(message.seq) === undefined) this.#side.add(message, since);
+    if (this.#hidden.has(message.seq) || this.#side.find(message.seq) !== undefined) return;
+    this.#side.add({ ...message, body: keepBody(message.body) }, since);
   }
 
   /** Another read of this part of the store begins. Do not call it while one is pending. */
