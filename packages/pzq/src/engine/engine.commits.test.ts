@@ -105,6 +105,28 @@ describe('rule 9: a store that fails', () => {
     expect(queue.produce('p', 'c', 'x')).toEqual(['-> p "c" 1']);
   });
 
+  it.each(['EIO', 'CORRUPT'])(
+    'rule 9: what waits for a store that failed with %s is rejected a part at a time',
+    (code) => {
+      const settings = {
+        intakeMax: 10_000,
+        intakeMaxBytes: 1_000_000,
+        producerAckMax: 10_000,
+        producerAckMaxBytes: 1_000_000,
+      };
+      queue = new QueueUnderTest(settings);
+      queue.storeHeld = true;
+      for (let id = 0; id < 3001; id++) queue.produce('p', `${id}`, 'x');
+      queue.store.failing = code;
+      const first = answers(queue.answerStore(1));
+      expect(first.length).toBeLessThan(1100);
+      expect(answers(queue.produce('q', 'other', 'x'))).toHaveLength(1025);
+      const rest = queue.advance(10).map((line) => line.slice(line.indexOf('->')));
+      expect(queue.stats.producerAcksPending).toBe(0);
+      expect(rest.at(-1)).toContain('"3000" 0');
+    },
+  );
+
   it('rule 9: deliveries and acknowledgements continue; removals are written when the store works again', () => {
     for (const id of ['a', 'b']) queue.produce('p', id, id);
     queue.store.failing = 'EIO';

@@ -312,7 +312,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #finish(): void {
     const { commits, out, pending, producers } = this.#state;
     this.#state.phase = 'drained';
-    producers.refuseAll(REFUSALS.draining);
+    producers.refuseQueued(REFUSALS.draining, Infinity);
     this.#purge.abandon('CLOSED');
     const open = [...pending.take(Infinity).requests, ...(commits.changing?.requests ?? [])];
     for (const { id } of open) out.effects.push({ kind: 'done', id, code: 'CLOSED' });

@@ -78,9 +78,11 @@ export class Commits {
     return this.#isCorrupt;
   }
 
-  /** When the failed store is probed again. */
+  /** When the failed store is probed again, or more of what waits for it is rejected. */
   get deadline(): number {
-    return this.#underWay === undefined && !this.#isCorrupt ? this.#probeAt : Infinity;
+    if (this.#underWay !== undefined) return Infinity;
+    if (this.#refusing !== undefined && this.#producers.queued > 0) return this.#out.now + 1;
+    return this.#isCorrupt ? Infinity : this.#probeAt;
   }
 
   /** Nothing waits for the store, and there is nothing to write. */
@@ -105,11 +107,10 @@ export class Commits {
 
   /** Begins the next commit if there is something to write and none is pending. */
   pump(): void {
-    if (this.#underWay !== undefined || this.#out.now < this.#tryAt) return;
-    if (this.#isCorrupt) {
-      this.#refuseAll();
-      return;
-    }
+    if (this.#underWay !== undefined) return;
+    if (this.refusal !== undefined) this.#producers.refuseQueued(this.refusal);
+    if (this.#isCorrupt) this.#failRequests();
+    if (this.#isCorrupt || this.#out.now < this.#tryAt) return;
     this.#producers.answerHead();
     if (this.#producers.queued > 0 || !this.#pending.empty) this.#commit();
     else if (this.#refusing !== undefined) this.#probe();
@@ -137,7 +138,6 @@ export class Commits {
     this.#refuse(failure);
     const refusal = storeUnavailable(failure.code);
     for (const entry of entries) this.#producers.refused(entry, refusal);
-    this.#producers.refuseAll(refusal);
     this.#pending.restore(changes);
     this.#owner.onUnchanged(changes, failure.code);
   }
@@ -165,7 +165,7 @@ export class Commits {
   }
 
   get #tryAt(): number {
-    return this.#refusing === undefined || this.#isCorrupt ? -Infinity : this.#probeAt;
+    return this.#refusing === undefined ? -Infinity : this.#probeAt;
   }
 
   #commit(): void {
@@ -208,8 +208,7 @@ export class Commits {
     this.#probeAt = this.#out.now + this.#settings.probeIntervalMs;
   }
 
-  #refuseAll(): void {
-    this.#producers.refuseAll(storeUnavailable(CORRUPT));
+  #failRequests(): void {
     const changes = this.#pending.take(0);
     if (changes.requests.length > 0) this.#owner.onUnchanged(changes, CORRUPT);
   }

@@ -192,13 +192,17 @@ export class ProducerSide {
     this.#out.refuse(entry.producer.peer, fromLatin1(entry.id), isPut(entry) ? refusal : (entry.content as Refusal));
   }
 
-  /** Rejects everything that is not in a commit. */
-  refuseAll(refusal: Refusal): void {
-    for (const producer of this.#turns)
-      for (let { head } = producer; head !== undefined; { head } = producer)
+  /** Rejects what is not in a commit: as much as one step may answer, or `max`. */
+  refuseQueued(refusal: Refusal, max = ANSWERED_AT_ONCE): void {
+    let left = max;
+    for (const producer of this.#turns) {
+      for (let { head } = producer; head !== undefined; { head } = producer) {
+        if (left-- === 0) return;
         this.refused(this.#shift(producer, head), refusal);
-    this.#turns.clear();
-    this.#answerable.clear();
+      }
+      this.#turns.delete(producer);
+      this.#answerable.delete(producer);
+    }
   }
 
   /** Answers some of the rejections that no longer wait for a commit; others go with the next one. Only while none is pending. */
