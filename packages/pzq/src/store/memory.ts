@@ -139,12 +139,12 @@ export class MemoryStore implements QueueStore {
     return { messages, bytes, delayed, dead, storeBytes: 0, nextDueMicros };
   }
 
-  #put({ storedMicros, body, dedupe, readyMicros, expiresMicros }: NewMessage): number {
+  #put({ storedMicros, body: frames, dedupe, readyMicros, expiresMicros }: NewMessage): number {
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
-    const bytes = body.reduce((sum, { length }) => sum + length, 0);
+    const bytes = frames.reduce((sum, { length }) => sum + length, 0);
     const seq = ++this.#lastSeq;
-    const kept = keepBody(body);
-    const entry = { seq, storedMicros, body: kept, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
+    const body = keepBody(frames);
+    const entry = { seq, storedMicros, body, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
     this.#entries.set(seq, entry);
     this.#counts.messages++;
     this.#counts.bytes += bytes;
