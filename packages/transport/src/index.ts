@@ -13,7 +13,6 @@ export { EngineHost } from './engine-host.js';
 export type { HostEvents, HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './host-program.js';
 export * from './errors.js';
 export type { Legality, Ruling } from './engine/legality.js';
-export * from './kept-body.js';
 export type { EventListener, Guarded, Life, Startable } from './life.js';
 export * from './memory-budget.js';
 export * from './options.js';

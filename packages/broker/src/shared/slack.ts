@@ -21,7 +21,7 @@ export class Slack {
 
   /**
    * Takes what the frames of a message hold beyond their own bytes; give it back when they are no longer kept. Returns `undefined` if too much
-   * is already taken: then copy them with `keepBody`.
+   * is already taken: then copy them with `keepOneOfMany`.
    */
   take(frames: readonly Uint8Array[]): number | undefined {
     const slack = slackOf(frames);

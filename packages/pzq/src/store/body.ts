@@ -1,5 +1,4 @@
 /** A body packed into one piece of memory: number of frames, their lengths, the frames. Numbers are 32-bit big-endian. */
-import { keptCount, type KeptBody } from '@proj/transport';
 import type { Body } from './store.js';
 
 const COUNT_BYTES = 4;
@@ -14,8 +13,13 @@ export function bytesOfBody(body: Body): number {
 }
 
 /** Memory of the frames: a thousand empty ones have no bytes, but a thousand objects. */
-export function memoryOfBody(body: KeptBody, bytes: number): number {
-  return bytes + FRAME_OVERHEAD_BYTES * Math.max(0, keptCount(body) - FRAMES_INCLUDED);
+export function memoryOfBody(body: Body, bytes: number): number {
+  return memoryOfFrames(body.length, bytes);
+}
+
+/** As {@link memoryOfBody}, for so many frames of so many bytes together. */
+export function memoryOfFrames(count: number, bytes: number): number {
+  return bytes + FRAME_OVERHEAD_BYTES * Math.max(0, count - FRAMES_INCLUDED);
 }
 
 /** Writes a body; returns its end offset. */

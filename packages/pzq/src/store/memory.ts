@@ -1,6 +1,7 @@
 /** The queue in memory, for tests and for messages that may be lost. All stores behave like this one: see the compliance suite. */
 import { randomBytes } from 'node:crypto';
-import { keepBody, keptFrames, type KeptBody, ProjError } from '@proj/transport';
+import { compactAll } from '@proj/frames';
+import { ProjError } from '@proj/transport';
 import { memoryOfBody } from './body.js';
 import { drawEpoch } from './epoch.js';
 import { OrderedList } from './ordered.js';
@@ -27,7 +28,7 @@ export interface MemoryStoreOptions {
 interface Entry {
   readonly seq: number;
   readonly storedMicros: number;
-  readonly body: KeptBody;
+  readonly body: NewMessage['body'];
   readonly bytes: number;
   deliveries: number;
   /** 0: not delayed, or no longer. */
@@ -143,7 +144,7 @@ export class MemoryStore implements QueueStore {
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
     const bytes = frames.reduce((sum, { length }) => sum + length, 0);
     const seq = ++this.#lastSeq;
-    const body = keepBody(frames);
+    const body = compactAll(frames);
     const entry = { seq, storedMicros, body, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
     this.#entries.set(seq, entry);
     this.#counts.messages++;
@@ -244,5 +245,5 @@ export class MemoryStore implements QueueStore {
 }
 
 function toMessage({ seq, storedMicros, body, bytes, deliveries, expiresMicros }: Entry): StoredMessage {
-  return { seq, storedMicros, body: keptFrames(body), bytes, deliveries, expiresMicros };
+  return { seq, storedMicros, body, bytes, deliveries, expiresMicros };
 }

@@ -1,8 +1,8 @@
 /** Majordomo broker: the records of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
-import { keepBody, keptFrames, type KeptBody, type Peer } from '@proj/transport';
-import { ServiceMeter, type Timed } from '@proj/transport/engine';
+import type { Peer } from '@proj/transport';
+import { keepOneOfMany, keptFrames, type KeptBody, ServiceMeter, type Timed } from '@proj/transport/engine';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
 import { isNamed } from '../../shared/figures.js';
@@ -92,7 +92,7 @@ export class Request extends QueueSlot<Request> implements Timed {
   settle(slack: Slack): void {
     const { body } = this;
     const taken = slack.take(body);
-    if (taken === undefined) this.content = keepBody(body);
+    if (taken === undefined) this.content = keepOneOfMany(body);
     else this.slack = taken;
   }
 

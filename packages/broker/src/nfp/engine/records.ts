@@ -2,8 +2,8 @@
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import { keptFrames, type KeptBody, type Peer } from '@proj/transport';
-import { setSince, type Timed } from '@proj/transport/engine';
+import type { Peer } from '@proj/transport';
+import { keptFrames, type KeptBody, setSince, type Timed } from '@proj/transport/engine';
 import type { Name } from '../../shared/names.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Share } from '../../shared/shares.js';

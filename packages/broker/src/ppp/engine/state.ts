@@ -3,8 +3,7 @@ import { compactAll } from '@proj/frames';
 import { encodePppCorrelation } from '@proj/frames/ppp';
 import type { PppAddresses, PppClientRequest, PppContent } from '@proj/frames/ppp';
 import { Deadline, DeadlineList, HeapDeadline } from '@proj/heartbeat';
-import { keepBody, keptFrames, type KeptBody } from '@proj/transport';
-import type { Timed } from '@proj/transport/engine';
+import { keepOneOfMany, keptFrames, type KeptBody, type Timed } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { ClientRecord } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
@@ -60,7 +59,7 @@ export abstract class Request implements Timed {
     if (taken !== undefined) this.slack = taken;
     else {
       this.addresses = compactAll(addresses);
-      this.#kept = keepBody(content);
+      this.#kept = keepOneOfMany(content);
     }
   }
 

@@ -4,8 +4,8 @@
  */
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
-import { keptFrames, type Entropy, type Peer } from '@proj/transport';
-import { setSince } from '@proj/transport/engine';
+import type { Entropy, Peer } from '@proj/transport';
+import { keptFrames, setSince } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
 import type { PzqOutletName } from '../events.js';
 import { Consumers } from './consumers.js';

@@ -1,9 +1,8 @@
 /** PZQ: messages in memory, and how much of them is in flight. Rules 11 and 16 of docs/protocols/pzq.md. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import type { KeptBody } from '@proj/transport';
-import { setSince, type Timed } from '@proj/transport/engine';
+import { keptCount, type KeptBody, setSince, type Timed } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
-import { memoryOfBody } from '../../store/body.js';
+import { memoryOfFrames } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { Consumer } from './consumers.js';
 
@@ -38,7 +37,7 @@ export class Message implements Timed {
   constructor(stored: HeldMessage, since: number) {
     setSince(this, since);
     this.stored = stored;
-    this.bytes = memoryOfBody(stored.body, stored.bytes);
+    this.bytes = memoryOfFrames(keptCount(stored.body), stored.bytes);
     this.deliveries = stored.deliveries;
   }
 

@@ -2,9 +2,9 @@
  * PZQ: which ready messages are in memory, and how others are loaded. Up to the cursor every one is in memory; the rest is only on disk,
  * so a long queue takes only the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
-import { keepBody } from '@proj/transport';
+import { joinFrames, keptCount } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
-import { memoryOfBody } from '../../store/body.js';
+import { memoryOfFrames } from '../../store/body.js';
 import type { StoredMessage } from '../../store/store.js';
 import type { ConsumerSide } from './consumer-side.js';
 import type { HeldMessage } from './in-flight.js';
@@ -133,7 +133,8 @@ export class ReadyWindow {
   /** Takes a message from the store into memory, unless it is already there or on its way out. `since`: as for {@link ConsumerSide.add}. */
   put(message: StoredMessage, since?: number): void {
     if (this.#hidden.has(message.seq) || this.#side.find(message.seq) !== undefined) return;
-    this.#side.add({ ...message, body: keepBody(message.body) }, since);
+    const body = joinFrames(message.body);
+    this.#side.add(body === message.body ? message : { ...message, body }, since);
   }
 
   /** Another read of this part of the store begins. Do not call it while one is pending. */
@@ -156,6 +157,6 @@ export class ReadyWindow {
   #takes({ body, bytes }: HeldMessage): boolean {
     const { windowMax, windowMaxBytes } = this.#settings;
     const { ready, readyBytes } = this.#side;
-    return ready === 0 || (ready < windowMax && readyBytes + memoryOfBody(body, bytes) <= windowMaxBytes);
+    return ready === 0 || (ready < windowMax && readyBytes + memoryOfFrames(keptCount(body), bytes) <= windowMaxBytes);
   }
 }

@@ -2,9 +2,10 @@
  * PZQ: the inlet. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the order of
  * its messages, including rejections. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
-import { fromLatin1, latin1 } from '@proj/frames';
+import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
-import { keepBody, keptFrames, type Entropy, type KeptBody, type Peer } from '@proj/transport';
+import type { Entropy, Peer } from '@proj/transport';
+import { keepBody, keptFrames, type KeptBody } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
 import type { Body, NewMessage, StoreCounts } from '../../store/store.js';
 import { memoryOfBody } from '../../store/body.js';
@@ -26,15 +27,14 @@ interface Producer {
 }
 
 /** A message that waits to be stored. */
-interface Arrival extends Omit<NewMessage, 'body' | 'dedupe'> {
+interface Arrival extends Omit<NewMessage, 'body'> {
   readonly body: KeptBody;
 }
 
 /** A message of a producer: to be stored, or to be rejected when its turn to be answered comes. */
 export interface Entry {
   readonly producer: Producer;
-  /** As text, which takes a tenth of the memory of a frame, and nothing of the memory that arrived with it. */
-  readonly id: string;
+  readonly id: Uint8Array;
   readonly bytes: number;
   /** Memory of its body: counts against the bounds of what waits. */
   readonly heldBytes: number;
@@ -127,8 +127,9 @@ export class ProducerSide {
       this.#out.drop('producer-stalled', 'receive', peer);
       return;
     }
-    const id = latin1(command.id);
-    const { content, bytes, heldBytes } = this.#judge(producer, command, counts, closed);
+    // The id waits for the disk: do not keep the memory of the frames that arrived with it.
+    const id = compact(command.id);
+    const { content, bytes, heldBytes } = this.#judge(producer, command, id, counts, closed);
     const entry = { producer, id, bytes, heldBytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
@@ -177,19 +178,19 @@ export class ProducerSide {
 
   /** What to store of a batch, in its order. */
   newMessages(batch: readonly Entry[]): NewMessage[] {
-    return batch.filter(isPut).map((put) => this.#newMessage(put));
+    return batch.filter(isPut).map(({ content }) => ({ ...content, body: keptFrames(content.body) }));
   }
 
   /** Answers `1`: the message is stored now, or was before. */
   stored(entry: Entry): void {
     this.#settle(entry);
-    this.#out.accept(entry.producer.peer, fromLatin1(entry.id));
+    this.#out.accept(entry.producer.peer, entry.id);
   }
 
   /** Answers `0`, with the entry's own reason if it has one. */
   refused(entry: Entry, refusal: Refusal): void {
     this.#settle(entry);
-    this.#out.refuse(entry.producer.peer, fromLatin1(entry.id), isPut(entry) ? refusal : (entry.content as Refusal));
+    this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
   }
 
   /** Rejects what is not in a commit: as much as one step may answer, or `max`. */
@@ -266,6 +267,7 @@ export class ProducerSide {
   #judge(
     producer: Producer,
     command: PzqProduce | PzqUnusable,
+    id: Uint8Array,
     counts: StoreCounts,
     closed: Refusal | undefined,
   ): Pick<Entry, 'content' | 'bytes' | 'heldBytes'> {
@@ -278,7 +280,7 @@ export class ProducerSide {
     const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
     if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes, heldBytes };
     this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
-    return { content: this.#arrivalOf(command.body, wishes), bytes, heldBytes };
+    return { content: this.#arrivalOf(id, command.body, wishes), bytes, heldBytes };
   }
 
   /** Rule 18, and the limit on what may wait for a commit. */
@@ -302,26 +304,19 @@ export class ProducerSide {
     return undefined;
   }
 
-  #arrivalOf(body: Body, wishes: PzqWishes): Arrival {
-    const { delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
+  #arrivalOf(id: Uint8Array, body: Body, wishes: PzqWishes): Arrival {
+    const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
     const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
     const storedMicros = this.#entropy.wallMicros();
     this.#out.sawWall(storedMicros);
-    return {
+    const message = {
       storedMicros,
       body: keepBody(body),
       readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
       expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
     };
-  }
-
-  /** What to store of an entry. */
-  #newMessage({ id, content }: Put): NewMessage {
-    const { dedupeWindowMs } = this.#settings;
-    const { storedMicros, readyMicros, expiresMicros } = content;
-    const message = { storedMicros, body: keptFrames(content.body), readyMicros, expiresMicros };
-    if (dedupeWindowMs === 0 || id === '') return message;
-    return { ...message, dedupe: { id: fromLatin1(id), untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+    if (dedupeWindowMs === 0 || id.length === 0) return message;
+    return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
   }
 }
 

@@ -1,6 +1,6 @@
 /** NFP broker: bodies of jobs that may have to be sent (again), within the byte budget and each client's share of it (rules 11, 13, 19). */
 import type { NfpBody } from '@proj/frames/nfp';
-import { keepBody } from '@proj/transport';
+import { keepOneOfMany } from '@proj/transport/engine';
 import { requestCost } from '../../../shared/cost.js';
 import { RemovableQueue, QueueSlot } from '../../../shared/removable-queue.js';
 import { Shares } from '../../../shared/shares.js';
@@ -41,7 +41,7 @@ export class KeptBodies {
       this.release(spare);
     }
     const slack = this.#slack.take(body);
-    job.kept = slack === undefined ? keepBody(body) : body;
+    job.kept = slack === undefined ? keepOneOfMany(body) : body;
     job.slack = slack ?? 0;
     job.cost = cost;
     return true;
