@@ -4,7 +4,6 @@ export const LONGEST: readonly string[] = [
   'attack/attack.test.ts',
   'chaos/pzq/crash.long.test.ts',
   'simulation/emqp.test.ts',
-  'chaos/rolling.long.test.ts',
   'chaos/nfp/restarts.long.test.ts',
   'chaos/nfp/crash.test.ts',
   'interop/dashboard/running.test.ts',
