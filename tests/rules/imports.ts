@@ -46,7 +46,6 @@ const isRelative = (specifier: string) => specifier.startsWith('.');
 const isProject = (specifier: string) => specifier.startsWith('@proj/');
 const inRole = (path: string) => ROLES.test(path);
 const isOptions = (path: string) => path.endsWith('/options.ts');
-const KNOWN_TO_STORES = new Set(['@proj/frames', '@proj/transport', '@proj/store/lmdb-folder']);
 const isStore = (path: string) => /\/src\/store\//.test(path);
 
 /** `packages/broker/src/mdp/engine/engine.ts` is in folder `mdp`; files directly in `src` are in none. */
@@ -170,10 +169,10 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'stores-only-database',
-    reason: 'a store knows its contract, its database, the folders of store, frames, and the error class of transport',
+    reason: 'a store knows its contract, its database, the folders of store and the error class of transport',
     broken: ({ path, target, found: { specifier } }) => {
       if (!isStore(path)) return false;
-      if (isProject(specifier)) return !KNOWN_TO_STORES.has(specifier);
+      if (isProject(specifier)) return specifier !== '@proj/transport' && specifier !== '@proj/store/lmdb-folder';
       return target !== undefined && !isStore(target);
     },
   },

@@ -2,33 +2,30 @@ import { describe, expect, it } from 'vitest';
 import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
 
 describe('rule 18: memory', () => {
-  it.each([200, 2000])(
-    'counts the %i bytes of messages that wait for the store, not the buffers they came in',
-    (length) => {
-      const queue = new QueueUnderTest({ intakeMax: 1000, intakeMaxBytes: 1_000_000, maxMessageBytes: 10_000 });
-      queue.step({ kind: 'start' });
-      queue.storeHeld = true;
-      const { engine } = queue;
-      const before = engine.heldBytes;
-      const blocks = new Set<ArrayBufferLike>();
-      for (let index = 0; index < 40; index++) {
-        const block = new Uint8Array(8192).fill(index);
-        blocks.add(block.buffer);
-        const [id, body] = [block.subarray(9, 17), block.subarray(0, length)];
-        queue.step({
-          kind: 'produce',
-          peer: peerNamed('p1'),
-          acksWaiting: 0,
-          command: { kind: 'produce', id, headers: [], body: [body] },
-        });
-      }
-      expect(engine.heldBytes - before).toBe(40 * (length + 8 + 768));
-      const commit = queue.takeAsked('commit');
-      const puts = commit.kind === 'commit' ? commit.batch.puts : [];
-      expect(puts.flatMap(({ body }) => body.map((frame) => frame.length))).toEqual([length]);
-      expect(puts.flatMap(({ body }) => body.map(({ buffer }) => blocks.has(buffer)))).toEqual([false]);
-    },
-  );
+  it('counts the bytes of messages that wait for the store, not the buffers they came in', () => {
+    const queue = new QueueUnderTest({ intakeMax: 1000, intakeMaxBytes: 1_000_000, maxMessageBytes: 10_000 });
+    queue.step({ kind: 'start' });
+    queue.storeHeld = true;
+    const { engine } = queue;
+    const before = engine.heldBytes;
+    for (let index = 0; index < 40; index++) {
+      const [id, body] = [
+        new Uint8Array(8192).fill(index).subarray(9, 17),
+        new Uint8Array(8192).fill(index).subarray(0, 200),
+      ];
+      queue.step({
+        kind: 'produce',
+        peer: peerNamed('p1'),
+        acksWaiting: 0,
+        command: { kind: 'produce', id, headers: [], body: [body] },
+      });
+    }
+    expect(engine.heldBytes - before).toBe(40 * (200 + 8 + 768));
+    const commit = queue.takeAsked('commit');
+    const puts = commit.kind === 'commit' ? commit.batch.puts : [];
+    const held = puts.flatMap(({ body }) => body.map(({ buffer }) => buffer.byteLength));
+    expect(new Set(held)).toEqual(new Set([200]));
+  });
 
   it('copies no message that fills the buffer it came in', () => {
     const queue = new QueueUnderTest();

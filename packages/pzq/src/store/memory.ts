@@ -1,6 +1,5 @@
 /** The queue in memory, for tests and for messages that may be lost. All stores behave like this one: see the compliance suite. */
 import { randomBytes } from 'node:crypto';
-import { compactAll } from '@proj/frames';
 import { ProjError } from '@proj/transport';
 import { memoryOfBody } from './body.js';
 import { drawEpoch } from './epoch.js';
@@ -140,11 +139,10 @@ export class MemoryStore implements QueueStore {
     return { messages, bytes, delayed, dead, storeBytes: 0, nextDueMicros };
   }
 
-  #put({ storedMicros, body: frames, dedupe, readyMicros, expiresMicros }: NewMessage): number {
+  #put({ storedMicros, body, dedupe, readyMicros, expiresMicros }: NewMessage): number {
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
-    const bytes = frames.reduce((sum, { length }) => sum + length, 0);
+    const bytes = body.reduce((sum, { length }) => sum + length, 0);
     const seq = ++this.#lastSeq;
-    const body = compactAll(frames);
     const entry = { seq, storedMicros, body, bytes, deliveries: 0, readyMicros, expiresMicros, death: undefined };
     this.#entries.set(seq, entry);
     this.#counts.messages++;
