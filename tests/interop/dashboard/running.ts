@@ -11,6 +11,7 @@ import { program } from '../../chaos/programs.js';
 import type { Flags } from '../../chaos/programs.js';
 import { testPeers } from '../../chaos/test-peers.js';
 import type { TestPeers } from '../../chaos/test-peers.js';
+import { PATIENCE_MS } from '../test-peers.js';
 
 /** The token that allows actions. */
 export const TOKEN = 'a-token-of-the-tests-long-enough';
@@ -40,8 +41,8 @@ export interface Running extends TestPeers {
   queue(store: string, flags?: Flags): Promise<ShownQueue>;
   /** A worker for `echo` or another service, registered at this broker; each request takes it `slowMs`. */
   echo(broker: ShownBroker, slowMs?: number, service?: string): Promise<PeerProcess>;
-  /** A client of this broker. */
-  client(broker: ShownBroker, options?: { readonly timeoutMs?: number }): MdpClient;
+  /** A client of this broker that waits for its replies as long as a test may take. */
+  client(broker: ShownBroker): MdpClient;
   /** Keeps this many requests to `echo` or another service in flight until the test ends. */
   load(broker: ShownBroker, atOnce: number, service?: string): void;
 }
@@ -60,11 +61,16 @@ export function running(): Running {
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true });
   });
+  // The browser needs longer than the default time limits on a busy machine.
+  const client = ({ endpoint }: ShownBroker): MdpClient =>
+    peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [endpoint], timeoutMs: PATIENCE_MS, tries: 1 }));
   const shown = () => ({ http: '127.0.0.1:0', 'http-token-file': tokenFile });
   return {
     ...peers,
     async broker() {
-      const process = peers.launch(program('broker', { only: 'mdp', mdp: any, ...shown() }));
+      const process = peers.launch(
+        program('broker', { only: 'mdp', mdp: any, 'request-ttl-ms': PATIENCE_MS, ...shown() }),
+      );
       const { endpoints, http } = await process.line('listening');
       return { process, url: http as string, endpoint: (endpoints as { readonly mdp: string }).mdp };
     },
@@ -81,12 +87,11 @@ export function running(): Running {
       await worker.line('ready');
       return worker;
     },
-    client: (broker, options = {}) =>
-      peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint], ...options })),
+    client,
     load(broker, atOnce, service = 'echo') {
-      const client = peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint] }));
+      const asker = client(broker);
       const ask = async (): Promise<void> => {
-        for (;;) await client.request(service, 'hello');
+        for (;;) await asker.request(service, 'hello');
       };
       // They end when the client is closed.
       for (let count = 0; count < atOnce; count++) ask().catch(() => undefined);
