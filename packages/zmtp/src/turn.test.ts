@@ -166,6 +166,20 @@ describe('turns', () => {
   });
 });
 
+describe('a turn', () => {
+  it('is over when its clock steps back, as after a late timer', async () => {
+    let now = 1000;
+    const turns = new Turns(() => now);
+    expect(turns.isOver()).toBe(false);
+    now -= 100;
+    expect([turns.isOver(), turns.isOver()]).toEqual([true, true]);
+    await setImmediate();
+    expect(turns.isOver()).toBe(false);
+    now += 2;
+    expect(turns.isOver()).toBe(true);
+  });
+});
+
 describe('the share of one connection', () => {
   /** Messages until the share of a turn is over, in each of some turns. */
   async function messages(msEach: number): Promise<number[]> {

@@ -124,7 +124,7 @@ export class Turns implements ReadQueue {
   #opened = 0;
   #number = 0;
   #armed = false;
-  #endsAt = Infinity;
+  #beganAt = Infinity;
   /** Connections that received bytes or continued reading in this turn. */
   #came = 0;
 
@@ -184,12 +184,16 @@ export class Turns implements ReadQueue {
     this.#arm();
   }
 
-  /** True when this turn has delivered messages for long enough. The first call starts the clock. `sealed`: bytes that are to be decrypted. */
+  /**
+   * True when this turn has delivered messages for long enough. The first call starts the clock. If the clock has stepped back since, as a late
+   * timer makes it do ({@link Watch.now}), the turn is over. `sealed`: bytes that are to be decrypted.
+   */
   isOver(now = this.#now(), sealed = 0): boolean {
     if (this.#came++ === 0) this.#poller?.onTurn();
     this.#opened += sealed;
-    if (this.#endsAt !== Infinity) return now >= this.#endsAt || (sealed > 0 && this.#opened >= CIPHER_BYTES);
-    this.#endsAt = now + MS_PER_TURN;
+    if (this.#beganAt !== Infinity)
+      return Math.abs(now - this.#beganAt) >= MS_PER_TURN || (sealed > 0 && this.#opened >= CIPHER_BYTES);
+    this.#beganAt = now;
     this.#arm();
     return false;
   }
@@ -202,7 +206,7 @@ export class Turns implements ReadQueue {
 
   readonly #run = (): void => {
     this.#armed = false;
-    this.#endsAt = Infinity;
+    this.#beganAt = Infinity;
     this.#number++;
     this.#reads = 0;
     this.#toRead = this.#readers.length;
