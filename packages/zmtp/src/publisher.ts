@@ -76,8 +76,8 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading 
   override onSubscription(link: Connection, prefix: Uint8Array, wanted: boolean): void {
     const subscriber = link.pipe && this.#subscribers.get(link.pipe);
     if (subscriber === undefined) return;
+    if (this.#prefixes.has(prefix, subscriber) === wanted) return;
     const key = Buffer.from(prefix.buffer, prefix.byteOffset, prefix.byteLength).toString('latin1');
-    if (subscriber.prefixes.has(key) === wanted) return;
     const bytes = SUBSCRIPTION_BYTES + prefix.length;
     if (!wanted) {
       subscriber.prefixes.delete(key);

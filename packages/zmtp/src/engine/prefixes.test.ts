@@ -42,6 +42,7 @@ describe('prefixes', () => {
           else list.delete(one + prefix);
         }
         for (const topic of topics) {
+          for (const one of ['1', '2']) expect(tree.has(bytes(topic), one)).toBe(list.has(one + topic));
           const expected = [...list].filter((entry) => topic.startsWith(entry.slice(1))).map((entry) => entry[0]);
           expect(matches(tree, topic).sort()).toEqual(expected.sort());
         }

@@ -34,6 +34,10 @@ class Node<One> {
     return true;
   }
 
+  has(one: One): boolean {
+    return this.#first === one || this.#others?.has(one) === true;
+  }
+
   visit(visit: (one: One) => void): void {
     if (this.#first === undefined) return;
     visit(this.#first);
@@ -53,6 +57,17 @@ class Node<One> {
  */
 export class Prefixes<One> {
   readonly #root = new Node<One>(new Uint8Array(0));
+
+  /** True if the value is there for exactly this prefix. */
+  has(prefix: Uint8Array, one: One): boolean {
+    let node = this.#root;
+    for (let at = 0; at < prefix.length; at += node.label.length) {
+      const child = node.children?.get(prefix[at] as number);
+      if (child === undefined || sharedBytes(child.label, prefix, at) < child.label.length) return false;
+      node = child;
+    }
+    return node.has(one);
+  }
 
   /** Adds a value for a prefix; no effect if it is there. Copies `prefix`. Returns true if the prefix is new. */
   add(prefix: Uint8Array, one: One): boolean {

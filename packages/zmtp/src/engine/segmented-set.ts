@@ -2,13 +2,9 @@
 
 const SEGMENT_MAX = 4096;
 
-/** A set of up to some 100,000 values; each operation looks through one segment per 4096 of them. */
+/** A set of up to some 100,000 values; `delete` looks through one segment per 4096 of them. */
 export class SegmentedSet<Value> {
   readonly #segments: Set<Value>[] = [];
-
-  has(value: Value): boolean {
-    return this.#segments.some((segment) => segment.has(value));
-  }
 
   /** Adds a value that is not there. */
   add(value: Value): void {
