@@ -26,7 +26,7 @@ export class Watch {
     this.#clock = clock;
   }
 
-  /** Listening time. May step back a little after a late timer. */
+  /** Listening time. Steps back after a timer that was late by more than 100 ms. */
   now(): number {
     return this.#clock.now() - this.#deafMs;
   }
