@@ -1,5 +1,5 @@
 /** How much of a turn one connection may take before others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
-import { SPARSE_MS } from './turn.js';
+import { isPast } from './turn.js';
 import type { Reading, ReadQueue, Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
@@ -90,7 +90,7 @@ export class TurnShare {
   #rest(didLittle: boolean): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    const isRare = this.#recentWork < OCCASIONAL_WORK || this.#watch.now() - this.#since > SPARSE_MS;
+    const isRare = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
     const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
@@ -98,7 +98,7 @@ export class TurnShare {
   }
 
   #count(now: number): void {
-    if (now - this.#since > SPARSE_MS) {
+    if (isPast(this.#since, now)) {
       this.#since = now;
       this.#recentWork = 0;
     }

@@ -46,7 +46,12 @@ export interface CipherBytes {
 }
 
 /** A reader that did less than its share within this time goes before busy ones. Milliseconds. */
-export const SPARSE_MS = 100;
+const SPARSE_MS = 100;
+
+/** True if what a reader did since then says nothing any more: it was long ago, or the clock has stepped back ({@link Watch.now}). */
+export function isPast(since: number, now: number): boolean {
+  return Math.abs(now - since) > SPARSE_MS;
+}
 
 /** Node's event loop. Its clock differs from the clock in the options, which may be a manual one. */
 export const EVENT_LOOP: Loop = {
@@ -277,7 +282,7 @@ export class ReadGroup implements ReadQueue, Reading {
   }
 
   onRead(now: number): void {
-    if (now - this.#since > SPARSE_MS) {
+    if (isPast(this.#since, now)) {
       this.#since = now;
       this.#served = 0;
     }

@@ -11,7 +11,7 @@ import {
   writeLaneHeader,
 } from '../engine/framing/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../engine/framing/lane-frames.js';
-import { ReadGroup, SPARSE_MS } from '../turn.js';
+import { isPast, ReadGroup } from '../turn.js';
 import type { Flushing, Reading, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
@@ -277,7 +277,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#work = 0;
     const { turns, watch } = this.#host;
     const now = watch.now();
-    this.#isSparse = now - this.#lookedAt > SPARSE_MS;
+    this.#isSparse = isPast(this.#lookedAt, now);
     this.#lookedAt = now;
     if (turns.isOver(now) || turns.isContended) this.#reader.halt();
   }
