@@ -46,10 +46,24 @@ it('takes turns', () => {
   const errands = new Errands();
   const done: string[] = [];
   errands.begin({}, work('a', 3 * SLICE, done), 0);
-  errands.begin({}, work('b', 3 * SLICE, done), 0);
+  errands.begin({}, work('b', 3 * SLICE, done), 0.5);
   for (let now = 1; errands.deadline < Infinity; now++) errands.goOn(now);
   const turns = done.filter((_, index) => index % SLICE === 0);
   expect(turns).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+});
+
+it('does one slice at a time, however many errands there are', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  for (let count = 0; count < SLICE; count++) errands.begin({}, work(`${count}`, 3, done), 0);
+  const sizes = [done.length];
+  for (let now = 1; errands.deadline < Infinity; now++) {
+    errands.goOn(now);
+    sizes.push(done.length);
+  }
+  // The end of an errand is a piece, too: it may have had nothing else to do.
+  const each = (SLICE * 3) / 4;
+  expect(sizes).toEqual([each, 2 * each, 3 * each, 4 * each]);
 });
 
 it('replaces earlier work about the same thing', () => {

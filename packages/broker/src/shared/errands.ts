@@ -22,6 +22,9 @@ export class Errands {
   readonly #slots = new Map<object, QueueSlot<Errand>>();
   readonly #slice: number;
   #goesOnAt = Infinity;
+  /** What is left of the slice of this moment, however many errands begin in it. */
+  #left = 0;
+  #moment = -Infinity;
 
   constructor(slice = SLICE) {
     this.#slice = slice;
@@ -37,13 +40,14 @@ export class Errands {
     return this.#slots.has(about);
   }
 
-  /** Does the first pieces now and the rest later. Replaces work in progress about the same thing. */
+  /** Does the first pieces now, if the slice has room for them, and the rest later. Replaces work in progress about the same thing. */
   begin(about: object, work: Iterator<void>, now: number): void {
     const before = this.#slots.get(about);
     if (before !== undefined) this.#turns.remove(before);
     const slot = new QueueSlot<Errand>({ about, pieces: work });
     this.#slots.set(about, slot);
     this.#turns.push(slot);
+    if (now !== this.#moment) this.#refill(now);
     this.#do(slot);
     if (this.#turns.size > 0 && this.#goesOnAt === Infinity) this.#goesOnAt = now + PAUSE_MS;
   }
@@ -51,8 +55,13 @@ export class Errands {
   /** Does the next pieces if they are due. */
   goOn(now: number): void {
     if (now < this.#goesOnAt) return;
-    const slot = this.#turns.first === undefined ? undefined : this.#slots.get(this.#turns.first.about);
-    if (slot !== undefined && !this.#do(slot) && this.#turns.remove(slot)) this.#turns.push(slot);
+    this.#refill(now);
+    while (this.#left > 0) {
+      const about = this.#turns.first?.about;
+      const slot = about === undefined ? undefined : this.#slots.get(about);
+      if (slot === undefined) break;
+      if (!this.#do(slot) && this.#turns.remove(slot)) this.#turns.push(slot);
+    }
     this.#goesOnAt = this.#turns.size > 0 ? now + PAUSE_MS : Infinity;
   }
 
@@ -63,10 +72,16 @@ export class Errands {
     this.#goesOnAt = Infinity;
   }
 
-  /** Does one slice. Returns true when the work is finished. */
+  #refill(now: number): void {
+    this.#moment = now;
+    this.#left = this.#slice;
+  }
+
+  /** Does what the slice has room for; the end of an errand counts as a piece. Returns true when the work is finished. */
   #do(slot: QueueSlot<Errand>): boolean {
     const { about, pieces } = slot.value;
-    for (let left = this.#slice; left > 0; left--) {
+    while (this.#left > 0) {
+      this.#left--;
       if (pieces.next().done !== true) continue;
       this.#turns.remove(slot);
       if (this.#slots.get(about) === slot) this.#slots.delete(about);

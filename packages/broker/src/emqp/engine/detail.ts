@@ -96,6 +96,6 @@ function clientsOf({ queues, peers }: BrokerState, refused: RefusedPeers): Map<s
   };
   for (const { waiting } of queues.values())
     for (const { first, size } of waiting.lines()) if (first !== undefined) add(first, size);
-  for (const { open } of [...peers.workers(), ...peers.leavers()]) for (const job of open.values()) add(job, 1);
+  for (const open of peers.open()) for (const job of open.values()) add(job, 1);
   return clients;
 }

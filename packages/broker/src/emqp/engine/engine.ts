@@ -100,9 +100,9 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   }
 
   get deadline(): number {
-    const { peers, routes, patience, releases, settling, keeper } = this.#state;
+    const { peers, routes, patience, releases, settling, keeper, errands } = this.#state;
     const jobs = Math.min(routes.deadline, patience.deadline, releases.deadline, settling.deadline, keeper.deadline);
-    return Math.min(peers.deadline, jobs, this.#farewells.deadline);
+    return Math.min(peers.deadline, jobs, errands.deadline, this.#farewells.deadline);
   }
 
   get heldBytes(): number {
@@ -381,6 +381,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
     this.#registration.expire();
     this.#registration.sendHeartbeats();
+    this.#state.errands.goOn(this.#out.now);
     this.#dispatcher.expire();
     this.#results.expire();
     this.#farewells.expire();

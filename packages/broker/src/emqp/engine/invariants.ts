@@ -58,7 +58,7 @@ function assertRepeats({ repeats, keeper }: BrokerState, open: ReadonlySet<Job>)
 }
 
 /** Each peer can be found, can expire and gets heartbeats; each scheduler is given schedules. */
-function assertPeers({ peers, assignments }: BrokerState): Set<Job> {
+function assertPeers({ peers, assignments, errands }: BrokerState): Set<Job> {
   const running = new Set<Job>();
   const schedulers = new Set<Scheduler>(assignments.values());
   for (const member of peers.values()) {
@@ -75,6 +75,10 @@ function assertPeers({ peers, assignments }: BrokerState): Set<Job> {
     );
     check(leaver.open.size > 0, 'a leaving worker has jobs');
     assertOpen(leaver.open, running);
+  }
+  for (const open of peers.lost) {
+    check(errands.has(open), 'the jobs of a lost worker are lost, or go on');
+    assertOpen(open, running);
   }
   return running;
 }

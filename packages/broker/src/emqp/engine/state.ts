@@ -1,6 +1,7 @@
 /** EventMQ broker: its state between two steps, and the snapshot that users see. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
+import { Errands } from '../../shared/errands.js';
 import { Slack } from '../../shared/slack.js';
 import { Rates } from '../../shared/rates.js';
 import { type Job, JobsById } from './jobs/job.js';
@@ -38,6 +39,8 @@ export interface BrokerState {
   /** Rule 19: new workers. */
   readonly settling: DeadlineList<Worker>;
   readonly assignments: Assignments;
+  /** Unfinished work on the jobs of lost workers. */
+  readonly errands: Errands;
   /** Rule 35. */
   readonly keeper: Keeper;
   /** Rule 36. */
@@ -62,6 +65,7 @@ export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
     releases: new DeadlineHeap(),
     settling: new DeadlineList(SETTLING_MS),
     assignments: new Assignments(),
+    errands: new Errands(),
     keeper: new Keeper(),
     repeats: new Repeats(),
     silenced: new Silenced(),

@@ -57,9 +57,10 @@ export class JobEndings {
 
   /** Rule 27: no open job will have a result any more. */
   abandonAll(): void {
-    const { peers, queues } = this.#state;
-    for (const { open } of [...peers.workers(), ...peers.leavers()])
-      for (const job of open.values()) this.#abandon(job);
+    const { errands, peers, queues } = this.#state;
+    errands.clear();
+    for (const open of [...peers.open()]) for (const job of open.values()) this.#abandon(job);
+    peers.lost.clear();
     for (const queue of queues.values()) for (const job of queue.waiting.values()) this.#abandon(job);
   }
 
@@ -72,8 +73,7 @@ export class JobEndings {
   /** Clients that wait for a result. */
   *awaiters(): IterableIterator<EmqpParty> {
     const { peers, queues } = this.#state;
-    for (const { open } of [...peers.workers(), ...peers.leavers()])
-      for (const { awaited, client } of open.values()) if (awaited) yield client;
+    for (const open of peers.open()) for (const { awaited, client } of open.values()) if (awaited) yield client;
     for (const { waiting } of queues.values())
       for (const { awaited, client } of waiting.values()) if (awaited) yield client;
   }

@@ -30,14 +30,11 @@ export class LostWorkers {
     this.#endings = endings;
   }
 
-  /** Rules 17 and 20: the worker, already forgotten, is dead: kept jobs continue, others are lost. */
+  /** Rules 17 and 20: the worker, already forgotten, is dead: kept jobs continue, others are lost, a slice at a time. */
   recover(open: WorkerJobs): void {
-    const again: Job[] = [];
-    for (const job of open.values()) {
-      if (job.kept) again.push(job);
-      else this.#endings.lose(job, 'jobs-lost');
-    }
-    for (const job of again) this.#resend(job);
+    if (open.size === 0) return;
+    this.#state.peers.lost.add(open);
+    this.#state.errands.begin(open, this.#recovering(open), this.#out.now);
   }
 
   /** Rule 18: the worker has left in order, and may still answer its jobs. */
@@ -55,11 +52,11 @@ export class LostWorkers {
    * worker come back one by one; the rest count as lost after a while.
    */
   strand(worker: Worker): void {
-    const again: Job[] = [];
-    const uncertain: Job[] = [];
-    for (const job of worker.open.values()) (job.guarantee ? again : uncertain).push(job);
-    this.#entrust(worker, uncertain);
-    for (const job of again) this.#resend(job);
+    this.#entrust(
+      worker,
+      [...worker.open.values()].filter(({ guarantee }) => !guarantee),
+    );
+    this.recover(worker.open);
   }
 
   /** Rule 16: takes back a job whose dispatch came back, which is not an attempt; `undefined` if the job has ended. */
@@ -99,6 +96,19 @@ export class LostWorkers {
       if (!job.kept) this.#endings.lose(job, 'jobs-lost');
       else if (this.#resend(job)) worker.resends++;
     }
+  }
+
+  *#recovering(open: WorkerJobs): Generator<void, void, void> {
+    const jobs = [...open.values()];
+    for (const isKept of [false, true])
+      for (const job of jobs) {
+        // A reply may have ended it meanwhile.
+        if (job.holder !== open || job.kept !== isKept) continue;
+        if (isKept) this.#resend(job);
+        else this.#endings.lose(job, 'jobs-lost');
+        yield;
+      }
+    this.#state.peers.lost.delete(open);
   }
 
   /** Rule 17: to the next worker at once, or to the front; or given up: then false. */

@@ -85,7 +85,8 @@ export class Farewells {
   /** Ends when the last peer has gone and the store has written everything. */
   finishIfDone(): void {
     const { phase, peers, keeper } = this.#state;
-    if (phase === 'draining' && peers.size + peers.leaving === 0 && !keeper.isBusy) this.#finish();
+    const someLeft = peers.size + peers.leaving + peers.lost.size > 0;
+    if (phase === 'draining' && !someLeft && !keeper.isBusy) this.#finish();
   }
 
   /** Ends when the time is up. */

@@ -115,6 +115,8 @@ export class Peers {
   readonly #tables: Readonly<Record<EmqpPort, WorkerTable<Worker | Scheduler>>>;
   readonly #leavers = { frontend: new Map<string, Leaver>(), backend: new Map<string, Leaver>() } as const;
   readonly #grace: DeadlineList<Leaver>;
+  /** Rules 16, 17 and 20: jobs of lost workers, until each is lost or goes on. */
+  readonly lost = new Set<WorkerJobs>();
 
   constructor(options: {
     readonly heartbeatIntervalMs: number;
@@ -187,8 +189,9 @@ export class Peers {
     this.#grace.renew(leaver.life, now);
   }
 
+  /** Its jobs may outlive it, and another may leave under its name meanwhile. */
   forget(leaver: Leaver): void {
-    this.#leavers[leaver.port].delete(leaver.peer.key);
+    if (this.findLeaver(leaver) === leaver) this.#leavers[leaver.port].delete(leaver.peer.key);
     this.#grace.remove(leaver.life);
   }
 
@@ -226,6 +229,13 @@ export class Peers {
   *leavers(): IterableIterator<Leaver> {
     yield* this.#leavers.backend.values();
     yield* this.#leavers.frontend.values();
+  }
+
+  /** All jobs that workers have or had: registered, leaving and lost ones. */
+  *open(): IterableIterator<WorkerJobs> {
+    for (const { open } of this.workers()) yield open;
+    for (const { open } of this.leavers()) yield open;
+    yield* this.lost;
   }
 }
 
