@@ -6,7 +6,7 @@ export { isEmpty } from './environment.js';
 export type { Root, Table } from './environment.js';
 export { LmdbFolder } from './lmdb-folder.js';
 export type { Inspect, LmdbFolderPlan, LmdbNeed } from './lmdb-folder.js';
-export { seal, SEAL_BYTES, sealed, unsealed } from './seal.js';
+export { seal, SEAL_BYTES, sealBehindKey, sealed, unsealed } from './seal.js';
 export { assertNoStore, Damages, survey } from './survey.js';
 export type { StoreCheck } from './survey.js';
 export { walkFile } from './walk.js';

@@ -90,8 +90,7 @@ export class Draft {
     const { dedupe, storedMicros, readyMicros, expiresMicros } = put;
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
     const seq = ++this.ledger.lastSeq;
-    const key = seqKey(seq);
-    const { record, apart, bytes } = writer.write(put, key);
+    const { key, record, apart, bytes } = writer.write(put, seq);
     const isDelayed = readyMicros > 0;
     this.ledger.messages++;
     this.ledger.bytes += bytes;

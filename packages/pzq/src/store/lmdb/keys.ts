@@ -7,14 +7,23 @@ export interface Moment {
   readonly what: 'ready' | 'expired';
 }
 
+/** Length of {@link seqKey}. */
+export const SEQ_KEY_BYTES = 8;
+
 const HALF = 2 ** 32;
 const MOMENT_BYTES = 17;
 
 /** Eight bytes of a safe integer. */
 export function seqKey(seq: number): Buffer {
-  const key = Buffer.allocUnsafe(8);
-  writeInteger(key, seq, 0);
+  const key = Buffer.allocUnsafe(SEQ_KEY_BYTES);
+  writeSeqKey(key, seq, 0);
   return key;
+}
+
+/** Writes {@link seqKey}; returns where it ends. */
+export function writeSeqKey(memory: Buffer, seq: number, at: number): number {
+  memory.writeUInt32BE(Math.floor(seq / HALF), at);
+  return memory.writeUInt32BE(seq % HALF, at + 4);
 }
 
 /** The integer of {@link seqKey}. */
@@ -25,8 +34,7 @@ export function readSeqKey(key: Uint8Array): number {
 /** Time, then sequence, then what is due. */
 export function momentKey({ micros, seq, what }: Moment): Buffer {
   const key = Buffer.allocUnsafe(MOMENT_BYTES);
-  writeInteger(key, micros, 0);
-  writeInteger(key, seq, 8);
+  writeSeqKey(key, seq, writeSeqKey(key, micros, 0));
   key[16] = what === 'ready' ? 0 : 1;
   return key;
 }
@@ -40,11 +48,6 @@ export function readMomentKey(key: Uint8Array): Moment {
 /** When an id is forgotten, and which one. */
 export function idTimeKey(untilMicros: number, id: Uint8Array): Buffer {
   return Buffer.concat([seqKey(untilMicros), id]);
-}
-
-function writeInteger(memory: Buffer, value: number, at: number): void {
-  memory.writeUInt32BE(Math.floor(value / HALF), at);
-  memory.writeUInt32BE(value % HALF, at + 4);
 }
 
 function readInteger(memory: Buffer, at: number): number {

@@ -29,15 +29,16 @@ describe('records', () => {
     fc.assert(
       fc.property(fc.array(put, { minLength: 1, maxLength: 4 }), (puts) => {
         const writer = new RecordWriter(puts);
-        const written = puts.map((one) => writer.write(one, KEY));
-        for (const [index, { record, apart, bytes }] of written.entries()) {
+        const written = puts.map((one, index) => writer.write(one, index + 2 ** 33));
+        for (const [index, { key, record, apart, bytes }] of written.entries()) {
+          expect(key).toEqual(seqKey(index + 2 ** 33));
           const { storedMicros, readyMicros, expiresMicros, body } = puts[index] as NewMessage;
-          const content = contentOf(KEY, record)!;
+          const content = contentOf(key, record)!;
           const head = decodeHead(content);
           expect(head).toMatchObject({ storedMicros, readyMicros, expiresMicros, bytes, death: undefined });
           expect(bytes).toBe(bytesOfBody(body));
           expect(apart === undefined).toBe(bytes <= INLINE_MAX);
-          const read = apart === undefined ? unpackBody(content, head?.bodyAt ?? 0) : readBody(KEY, apart);
+          const read = apart === undefined ? unpackBody(content, head?.bodyAt ?? 0) : readBody(key, apart);
           expect(read?.map((one) => Uint8Array.from(one))).toEqual(body);
         }
       }),
@@ -47,7 +48,7 @@ describe('records', () => {
   it('change their heads and keep their bodies', () => {
     fc.assert(
       fc.property(put, micros, fc.option(death, { nil: undefined }), (one, readyMicros, died) => {
-        const { record } = new RecordWriter([one]).write(one, KEY);
+        const { record } = new RecordWriter([one]).write(one, 1);
         const content = contentOf(KEY, record)!;
         const before = decodeHead(content)!;
         const changed = contentOf(
@@ -76,7 +77,7 @@ describe('records', () => {
     const bit = fc.record({ at: fc.nat(), bit: fc.integer({ min: 0, max: 7 }) });
     fc.assert(
       fc.property(put, bit, (one, { at, bit: which }) => {
-        const { record, apart } = new RecordWriter([one]).write(one, KEY);
+        const { record, apart } = new RecordWriter([one]).write(one, 1);
         const isRead = (part: Buffer, key = KEY): boolean => {
           const content = part === record ? contentOf(key, part) : undefined;
           return part === record
@@ -98,7 +99,7 @@ describe('records', () => {
     const damage = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.nat() });
     fc.assert(
       fc.property(put, damage, (one, { at, byte, cut }) => {
-        const record = Buffer.from(new RecordWriter([one]).write(one, KEY).record);
+        const record = Buffer.from(new RecordWriter([one]).write(one, 1).record);
         record[at % record.length] = byte;
         const part = record.subarray(0, cut % (record.length + 1));
         for (const bytes of [record, part]) {

@@ -1,7 +1,8 @@
 /** A message as an LMDB record. Version 2 ends with a checksum; version 1, without one, can also be read. Big-endian throughout. */
-import { seal, SEAL_BYTES, unsealed } from '@proj/store/lmdb-folder';
+import { seal, SEAL_BYTES, sealBehindKey, unsealed } from '@proj/store/lmdb-folder';
 import { bytesOfBody, packBody, packedBytes, packedSize, unpackBody } from '../body.js';
 import type { Body, DeathReason, NewMessage } from '../store.js';
+import { SEQ_KEY_BYTES, writeSeqKey } from './keys.js';
 
 /** A record without its body. */
 export interface Head {
@@ -41,6 +42,8 @@ const VERSION_MASK = 0x0f;
 
 /** The result of {@link RecordWriter.write}. */
 export interface WrittenMessage {
+  /** Its `seqKey`. */
+  readonly key: Buffer;
   readonly record: Buffer;
   /** The packed body, if it gets its own entry. */
   readonly apart: Buffer | undefined;
@@ -48,31 +51,33 @@ export interface WrittenMessage {
   readonly bytes: number;
 }
 
-/** Writes the records of one batch into one piece of memory, so that the database need not copy them. */
+/** Writes the records of one batch into one piece of memory, each behind its key, so that the database need not copy them. */
 export class RecordWriter {
   readonly #memory: Buffer;
   #at = 0;
 
   constructor(puts: readonly NewMessage[]) {
-    const room = (body: Body) => largestHead() + packedSize(body) + 1 + 2 * SEAL_BYTES;
+    const room = (body: Body) => SEQ_KEY_BYTES + largestHead() + packedSize(body) + 1 + 2 * SEAL_BYTES;
     this.#memory = Buffer.allocUnsafeSlow(puts.reduce((sum, { body }) => sum + room(body), 0));
   }
 
-  /** Writes a new message for this key. */
-  write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage, key: Uint8Array): WrittenMessage {
+  /** Writes a new message with this sequence. */
+  write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage, seq: number): WrittenMessage {
     const bytes = bytesOfBody(body);
     const isApart = bytes > INLINE_MAX;
-    const from = this.#at;
+    const keyFrom = this.#at;
+    const from = writeSeqKey(this.#memory, seq, keyFrom);
+    const key = this.#memory.subarray(keyFrom, from);
     const head = { storedMicros, readyMicros, expiresMicros, death: undefined, bytes, bodyAt: undefined };
     const memory = this.#memory;
     const behindHead = writeHead(memory, from, head, isApart);
     if (!isApart) {
-      this.#at = seal(memory, from, packBody(memory, behindHead, body), key);
-      return { bytes, record: memory.subarray(from, this.#at), apart: undefined };
+      this.#at = sealBehindKey(memory, keyFrom, packBody(memory, behindHead, body));
+      return { key, bytes, record: memory.subarray(from, this.#at), apart: undefined };
     }
-    const bodyFrom = seal(memory, from, behindHead, key);
+    const bodyFrom = sealBehindKey(memory, keyFrom, behindHead);
     this.#at = seal(memory, bodyFrom, packBody(memory, memory.writeUInt8(SEALED_BODY, bodyFrom), body), key);
-    return { bytes, record: memory.subarray(from, bodyFrom), apart: memory.subarray(bodyFrom, this.#at) };
+    return { key, bytes, record: memory.subarray(from, bodyFrom), apart: memory.subarray(bodyFrom, this.#at) };
   }
 }
 
