@@ -27,7 +27,7 @@ function start(name: string, trick: string): Promise<ProcessUnderTest> {
  * `zmtp-boxes`.
  */
 export async function measureZmtpFast(report: Report): Promise<void> {
-  const small = ['blocks', 'reading', 'writing'];
+  const small = ['reading', 'writing'];
   const brokers = new Map(
     [ALL, ...small].map((trick): [string, Middle] => [trick, () => start('mdp-broker-zmtp', trick)]),
   );

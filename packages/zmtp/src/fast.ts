@@ -6,14 +6,13 @@ import { Socket } from 'node:net';
 import type { SocketConnectOpts } from 'node:net';
 import type { Allocate, Reuse } from './engine/framing/bytes.js';
 import { NodeSocket } from './node-socket.js';
-import { allocate as allocateFromBlocks } from './fast/blocks.js';
 import { discard, lend, lendMapped, mapped } from './fast/bodies.js';
 import { DirectSocket } from './fast/direct-socket.js';
 import { adopt, HAS_INTERNALS } from './fast/internals.js';
 import { Poller } from './fast/poller.js';
 import type { Loop } from './fast/poller.js';
 import { ReadBuffer } from './fast/read-buffer.js';
-import { reclaim } from './fast/spares.js';
+import { allocate as allocateWithSpares, reclaim } from './fast/spares.js';
 import { isOn } from './fast/switch.js';
 
 export { beginWrite, endWrite, giveBack } from './fast/bodies.js';
@@ -24,7 +23,7 @@ const READS = isOn('reading');
 const AnySocket = isOn('writing') && HAS_INTERNALS ? DirectSocket : NodeSocket;
 
 /** Uninitialized memory of the given size. */
-export const allocate: Allocate = isOn('blocks') ? allocateFromBlocks : (bytes) => Buffer.allocUnsafe(bytes);
+export const allocate: Allocate = isOn('spares') ? allocateWithSpares : (bytes) => Buffer.allocUnsafe(bytes);
 
 /** Memory for long bodies; if absent, they are garbage-collected. */
 export const REUSE: Reuse | undefined = isOn('spares') ? { lend, reclaim, discard } : undefined;

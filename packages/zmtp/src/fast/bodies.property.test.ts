@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { beginWrite, endWrite, giveBack, lend } from './bodies.js';
-import { allocate } from './blocks.js';
-import { reclaim } from './spares.js';
+import { allocate, reclaim } from './spares.js';
 import { Pipe } from '../pipe.js';
 
 interface Body {

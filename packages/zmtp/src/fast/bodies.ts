@@ -2,8 +2,7 @@
  * Tracks who still uses the memory of a long body, so that it can be reused (spares.ts). Replaces garbage collection of bodies. Saves:
  * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
-import { allocate } from './blocks.js';
-import { free, isMapped, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
+import { allocate, free, isMapped, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
 
 interface Loan {
   /** Number of messages with this body being sent. */

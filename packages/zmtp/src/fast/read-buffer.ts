@@ -4,10 +4,10 @@
  */
 import type { OnReadOpts } from 'node:net';
 import type { ByteSink } from '../wire.js';
-import { allocate } from './blocks.js';
+import { allocate } from './spares.js';
 
 const READ_BYTES = 2 ** 16;
-const SHARED = new Uint8Array(READ_BYTES);
+const SHARED = Buffer.allocUnsafeSlow(READ_BYTES);
 /** The last view of it: the next read often has the same size. */
 let latest = SHARED.subarray(0, 0);
 

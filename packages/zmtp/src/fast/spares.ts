@@ -19,8 +19,9 @@ let spareBytes = 0;
 /** Chunks as handed out. A view in this set owns its whole memory. */
 const chunks = new WeakSet<Uint8Array>();
 
-/** A long chunk that {@link reclaim} takes back. */
-export function takeChunk(bytes: number): Uint8Array {
+/** Uninitialized memory of the given size; a chunk that {@link reclaim} takes back if it is long, a piece of Node's pool if it is short. */
+export function allocate(bytes: number): Uint8Array {
+  if (bytes < LONG_BYTES) return Buffer.allocUnsafe(bytes);
   const chunk = takeLong(bytes);
   chunks.add(chunk);
   return chunk;
@@ -51,7 +52,7 @@ export function takeMapped(bytes: number, enough: number): Uint8Array {
   return new Uint8Array(buffer, 0, enough);
 }
 
-/** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link takeChunk}, unsliced. */
+/** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link allocate}, unsliced. */
 export function reclaim(chunk: Uint8Array): void {
   if (chunks.delete(chunk)) keep(chunk.buffer as ArrayBuffer);
 }

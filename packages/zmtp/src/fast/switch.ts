@@ -1,10 +1,10 @@
 /**
- * Which tricks of this folder are on. `PROJ_ZMTP_PLAIN=1` turns all of them off; a list of names, such as `blocks,polling`, turns off only
+ * Which tricks of this folder are on. `PROJ_ZMTP_PLAIN=1` turns all of them off; a list of names, such as `reading,polling`, turns off only
  * those, so that `npm run bench -- zmtp-fast` can show what each saves. Read once, at load.
  */
 import { ProjError } from '@proj/transport';
 
-const TRICKS = ['blocks', 'spares', 'reading', 'writing', 'polling', 'sodium'] as const;
+const TRICKS = ['spares', 'reading', 'writing', 'polling', 'sodium'] as const;
 
 /** One optimization. */
 export type Trick = (typeof TRICKS)[number];
