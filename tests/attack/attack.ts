@@ -29,6 +29,8 @@ export interface Attack {
   readonly variant?: Variant;
   /** Why libzmq does not withstand it, if it does not: then it runs on libzmq only if named in full. */
   readonly onZmq?: string;
+  /** Which bounds it misses on libzmq, where we cannot mend it, and why. */
+  readonly missesOnZmq?: string;
   /**
    * How long, by the program's own options, the effects of the attack last, in milliseconds; memory can shrink only after
    * that.
