@@ -2,7 +2,7 @@
  * Tracks who still uses the memory of a long body, so that it can be reused (spares.ts). Replaces garbage collection of bodies. Saves:
  * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
-import { allocate, free, isMapped, keep, LONG_BYTES, takeLong, takeMapped } from './spares.js';
+import { allocate, free, isMapped, keep, LONG_BYTES, move, takeLong, takeMapped } from './spares.js';
 
 interface Loan {
   /** Number of messages with this body being sent. */
@@ -73,9 +73,9 @@ export function discard(frames: readonly Uint8Array[]): void {
   for (const { buffer } of frames) if (loans.delete(buffer)) free(buffer as ArrayBuffer);
 }
 
-/** Moves the memory to a new buffer. Code that wrongly kept the body finds it empty, never with another peer's bytes. */
+/** Moves the memory. Code that wrongly kept the body finds it empty, never with another peer's bytes. */
 function endIfOver(buffer: ArrayBufferLike, { writes, over }: Loan): void {
   if (!over || writes > 0) return;
   loans.delete(buffer);
-  keep(structuredClone(buffer as ArrayBuffer, { transfer: [buffer as ArrayBuffer] }));
+  keep(move(buffer as ArrayBuffer));
 }

@@ -73,6 +73,21 @@ export const SPARE_MEMORY = {
   },
 };
 
+/** V8 marks its heap for 8 MiB of new memory or more, whatever it frees in between. */
+const MOVED_UNNOTICED_BYTES = 2 ** 22;
+
+/**
+ * Moves memory to a new buffer and leaves the old one empty. To V8, a move frees the bytes and then takes new ones, so it would mark the heap for
+ * every long body. Ballast of the same size, which nobody touches, keeps the sum from falling in between.
+ */
+export function move(memory: ArrayBuffer): ArrayBuffer {
+  const { byteLength } = memory;
+  const ballast = byteLength > MOVED_UNNOTICED_BYTES ? Buffer.allocUnsafeSlow(byteLength).buffer : undefined;
+  const moved = structuredClone(memory, { transfer: [memory] });
+  if (ballast !== undefined) free(ballast);
+  return moved;
+}
+
 /** Returns unused memory to the system now, instead of at the next garbage collection. */
 export function free(memory: ArrayBuffer): void {
   nowhere.postMessage(undefined, [memory]);
