@@ -71,6 +71,23 @@ describe('RemovableQueue', () => {
     expect(slots[0]!.taken).toBe(false);
   });
 
+  it('lets others leave while it is iterated, even all of many', () => {
+    const { queue, slots } = queueOf('a', 'b', 'c', 'd', 'e');
+    const seen: string[] = [];
+    for (const value of queue.values()) {
+      seen.push(value);
+      if (value === 'b') for (const index of [0, 2, 4]) queue.remove(slots[index]!);
+    }
+    expect([seen, [...queue.values()]]).toEqual([
+      ['a', 'b', 'd'],
+      ['b', 'd'],
+    ]);
+    const many = queueOf(...Array.from({ length: 3000 }, () => 'x')).queue;
+    let count = 0;
+    for (const value of many.values()) for (count++; many.shift() === value;);
+    expect([count, many.size]).toEqual([1, 0]);
+  });
+
   it('allows removing the current value while iterating', () => {
     const { queue, slots } = queueOf('a', 'b', 'c');
     const seen: string[] = [];

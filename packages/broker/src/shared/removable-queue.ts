@@ -88,7 +88,7 @@ export class RemovableQueue<Value> {
     return true;
   }
 
-  /** The values, front first. While iterating, remove only the value just yielded and add none. */
+  /** The values, front first. Values may leave while you iterate; add none. */
   *values(): IterableIterator<Value> {
     // Removing the last value moves the tail back.
     const tail = this.#tail;

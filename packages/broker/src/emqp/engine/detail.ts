@@ -4,6 +4,7 @@ import type {
   EngineSnapshot,
   RefusedPeers,
   ServiceSnapshot,
+  Timed,
   WorkerSnapshot,
 } from '@proj/transport/engine';
 import { elapsedMs, shown } from '@proj/transport/engine';
@@ -55,11 +56,12 @@ function servicesOf({ queues }: BrokerState, now: number): ServiceSnapshot[] {
 
 function workersOf({ peers }: BrokerState, refused: RefusedPeers, now: number): WorkerSnapshot[] {
   const members = Array.from(peers.values(), (member) => {
-    const row = member.role === 'scheduler' ? schedulerOf(member, now) : workerOf(member, now);
+    const row =
+      member.role === 'scheduler' ? schedulerOf(member, now) : workerOf(member, member.open.size, member.open, now);
     return { ...row, refused: refused.of(member.peer.key) };
   });
   const leavers = Array.from(peers.leavers(), (leaver) => ({
-    ...workerOf(leaver, now),
+    ...workerOf(leaver, leaver.running, leaver, now),
     state: 'away' as const,
     refused: refused.of(leaver.peer.key),
   }));
@@ -68,14 +70,19 @@ function workersOf({ peers }: BrokerState, refused: RefusedPeers, now: number): 
 
 type Row = Omit<WorkerSnapshot, 'refused'>;
 
-function workerOf({ peer, names, open, lastSeen, processed, resends }: Worker | Leaver, now: number): Row {
+function workerOf(
+  { peer, names, lastSeen, processed, resends }: Worker | Leaver,
+  running: number,
+  since: Timed,
+  now: number,
+): Row {
   return {
     ...shown(peer),
     services: [...names].sort(),
-    state: open.size === 0 ? 'idle' : 'busy',
-    stateMs: elapsedMs(open, now),
+    state: running === 0 ? 'idle' : 'busy',
+    stateMs: elapsedMs(since, now),
     silentMs: Math.max(0, now - lastSeen),
-    running: open.size,
+    running,
     done: processed,
     resends,
   };

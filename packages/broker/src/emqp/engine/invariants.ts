@@ -1,5 +1,6 @@
 /** What must hold in the EventMQ broker between any two steps. Called by tests and the simulator. */
 import { check } from '../../shared/check.js';
+import type { Errands } from '../../shared/errands.js';
 import type { BrokerState } from './state.js';
 import type { EmqpBrokerCounters } from './counters.js';
 import type { Job, WorkerJobs } from './jobs/job.js';
@@ -65,7 +66,7 @@ function assertPeers({ peers, assignments, errands }: BrokerState): Set<Job> {
     check(peers.find(member) === member, 'a peer is found by its id');
     check(peers.dues(member).every(Number.isFinite), 'a peer can expire and gets heartbeats');
     if (member.role === 'scheduler') check(schedulers.delete(member), 'a scheduler is given schedules');
-    else assertWorker(member, running);
+    else assertWorker(member, running, errands);
   }
   check(schedulers.size === 0, 'only registered schedulers are given schedules');
   for (const leaver of peers.leavers()) {
@@ -73,17 +74,20 @@ function assertPeers({ peers, assignments, errands }: BrokerState): Set<Job> {
       peers.findLeaver(leaver) === leaver && Number.isFinite(leaver.life.at),
       'a leaving worker is found and can expire',
     );
-    check(leaver.open.size > 0, 'a leaving worker has jobs');
-    assertOpen(leaver.open, running);
+    check(leaver.departures.size > 0, 'a leaving worker has jobs');
+    for (const open of leaver.departures) {
+      check(open.size > 0 && open.leaver === leaver, 'a worker leaves with jobs');
+      assertOpen(open, running, errands);
+    }
   }
   for (const open of peers.lost) {
     check(errands.has(open), 'the jobs of a lost worker are lost, or go on');
-    assertOpen(open, running);
+    assertOpen(open, running, errands);
   }
   return running;
 }
 
-function assertWorker(worker: Worker, running: Set<Job>): void {
+function assertWorker(worker: Worker, running: Set<Job>, errands: Errands): void {
   check(worker.slots >= 0 && worker.busy >= 0, 'slots are counted');
   let last = Infinity;
   for (const subscription of worker.subscriptions) {
@@ -95,21 +99,27 @@ function assertWorker(worker: Worker, running: Set<Job>): void {
     check(!isFree || isPaused || waiting.size === 0, 'no job waits while a worker has a free slot');
     last = subscription.weight;
   }
-  assertOpen(worker.open, running);
+  assertOpen(worker.open, running, errands);
 }
 
-function assertOpen(open: WorkerJobs, running: Set<Job>): void {
+function assertOpen(open: WorkerJobs, running: Set<Job>, errands: Errands): void {
   let size = 0;
+  let suspects = 0;
+  let last = 0;
   for (const job of open.values()) {
     check(job.holder === open && !running.has(job), 'a job is at one worker');
     check(job.attempts > 0 && !job.place.taken, 'a running job was dispatched and waits nowhere');
     check(open.findLatest(job.id) !== undefined && open.find(job.id) !== undefined, 'an open job is found by its id');
+    check(job.number > last && job.number <= open.newestNumber, 'open jobs are numbered in their order');
+    last = job.number;
     running.add(job);
     size++;
+    if (job.number <= open.suspectedTo) suspects++;
   }
   check(size === open.size, 'open jobs are counted');
-  for (const job of open.suspects) check(job.holder === open, 'only an open job is suspected to be lost');
-  check(open.missing === 0 || open.missing < open.suspects.size, 'a job that is known to be lost is lost');
+  check(suspects === open.suspects, 'open jobs that may be lost are counted');
+  const isKnown = open.missing > 0 && open.missing >= suspects;
+  check(!isKnown || errands.has(open), 'a job that is known to be lost is lost');
 }
 
 /** Each queue has a purpose; its waiting jobs are in order, can be sent, and do not wait for ever without a worker. */

@@ -135,7 +135,7 @@ export class ClientBacklogs {
     if (job.guarantee) places.guaranteed.put(backlog.guaranteed, 1);
     else {
       if (backlog.loose.size === 0) backlog.client.backlogs.push(backlog.own);
-      backlog.loose.push(job.plain);
+      backlog.loose.push(job.kindred);
       places.holders.add(backlog.share, 1);
       this.#holders.add(backlog.client.held, job.cost);
     }
@@ -149,7 +149,7 @@ export class ClientBacklogs {
     job.backlog = undefined;
     if (job.guarantee) places.guaranteed.give(backlog.guaranteed, 1);
     else {
-      backlog.loose.remove(job.plain);
+      backlog.loose.remove(job.kindred);
       if (backlog.loose.size === 0) client.backlogs.remove(backlog.own);
       places.holders.add(backlog.share, -1);
       this.#holders.add(client.held, -job.cost);

@@ -91,7 +91,10 @@ export class JobEndings {
     if (holder === undefined) return;
     holder.remove(job, this.#out.now);
     job.queue.inFlight--;
-    if (holder.leaver !== undefined && holder.size === 0) this.#state.peers.forget(holder.leaver);
+    const { leaver } = holder;
+    if (leaver === undefined || holder.size > 0) return;
+    leaver.departures.delete(holder);
+    if (leaver.departures.size === 0) this.#state.peers.forget(leaver);
   }
 
   /** Charges a request that came back. It was accepted, so it is kept even if no bytes are left. */

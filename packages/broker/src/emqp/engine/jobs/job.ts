@@ -58,8 +58,10 @@ export class Job implements Timed {
   readonly place = new QueueSlot<Job>(this);
   /** Place in order of arrival, among jobs that wait in its queue or are open at its worker. */
   readonly order = new QueueSlot<Job>(this);
-  /** Place among the plain jobs of its worker, or among those of its backlog that may make room. */
-  readonly plain = new QueueSlot<Job>(this);
+  /** Place among the plain or the silent jobs of its worker, or among those of its backlog that may make room. */
+  readonly kindred = new QueueSlot<Job>(this);
+  /** How many jobs its worker had been given with this one. */
+  number = 0;
   /** Rule 10: until when the result is forwarded. */
   readonly route = new Deadline<Job>(this);
   /** Rule 19: when a silent worker is assumed to have done it. */
@@ -155,36 +157,81 @@ export class JobsById {
 export class WorkerJobs implements Timed {
   readonly #all = new RemovableQueue<Job>();
   readonly #plain = new RemovableQueue<Job>();
+  readonly #silent = new RemovableQueue<Job>();
   readonly #byId = new JobsById();
-  #silent = 0;
-  /** Rule 20: jobs among which some were lost with their process, and how many. */
-  readonly suspects = new Set<Job>();
+  #guaranteed = 0;
+  /** How many jobs there have been; the number of the newest. */
+  #given = 0;
+  #suspects = 0;
+  #suspectedTo = 0;
+  /** Rule 20: how many of the {@link suspects} were lost with their process. */
   missing = 0;
   /** READYs still due for jobs that have ended. */
   readyOwed = 0;
   /** Since when there have been any, or none. */
   sinceSpan = 0;
   sinceUs = 0;
-  /** Set if the worker has left. */
-  readonly leaver: Leaver | undefined;
+  /** The worker has left in order (rule 18). */
+  hasLeft = false;
+  /** Set while the worker, no longer registered, may still finish them. */
+  leaver: Leaver | undefined;
 
-  constructor(now: number, leaver?: Leaver) {
+  constructor(now: number) {
     setSince(this, now);
-    this.leaver = leaver;
   }
 
   get size(): number {
     return this.#all.size;
   }
 
-  /** Whether some job may end without REPLY (rule 19). */
-  get hasSilent(): boolean {
-    return this.#silent > 0;
+  get oldest(): Job | undefined {
+    return this.#all.first;
+  }
+
+  /** The oldest job that may end without REPLY (rule 19). */
+  get oldestSilent(): Job | undefined {
+    return this.#silent.first;
   }
 
   /** The oldest job that ends with READY. */
   get oldestPlain(): Job | undefined {
     return this.#plain.first;
+  }
+
+  /** The number of the newest job so far. */
+  get newestNumber(): number {
+    return this.#given;
+  }
+
+  get isAllGuaranteed(): boolean {
+    return this.#guaranteed === this.size;
+  }
+
+  /** Whether REPLY is due for some job. */
+  get isReplyDue(): boolean {
+    return this.size > this.#plain.size + this.#silent.size;
+  }
+
+  /** Rule 20: number of jobs among which some may have been lost with their process. */
+  get suspects(): number {
+    return this.#suspects;
+  }
+
+  /** The newest of them has at most this number. */
+  get suspectedTo(): number {
+    return this.#suspectedTo;
+  }
+
+  /** All jobs are {@link suspects}, and one more of them is missing. */
+  suspectAll(): void {
+    this.#suspects = this.size;
+    this.#suspectedTo = this.#given;
+    this.missing++;
+  }
+
+  /** It no longer matters which are missing. */
+  suspectNone(): void {
+    this.#suspects = this.#suspectedTo = this.missing = 0;
   }
 
   /** Rule 11: the oldest job with that id; without an id, the only job. */
@@ -201,9 +248,11 @@ export class WorkerJobs implements Timed {
   add(job: Job, now: number): void {
     if (this.size === 0) setSince(this, now);
     job.holder = this;
+    job.number = ++this.#given;
     this.#all.push(job.order);
-    if (job.isPlain) this.#plain.push(job.plain);
-    if (job.isSilent) this.#silent++;
+    if (job.isPlain) this.#plain.push(job.kindred);
+    else if (job.isSilent) this.#silent.push(job.kindred);
+    if (job.guarantee) this.#guaranteed++;
     this.#byId.add(job);
   }
 
@@ -211,13 +260,14 @@ export class WorkerJobs implements Timed {
     job.holder = undefined;
     this.#all.remove(job.order);
     if (this.size === 0) setSince(this, now);
-    this.#plain.remove(job.plain);
-    if (job.isSilent) this.#silent--;
-    if (this.suspects.size > 0) this.suspects.delete(job);
+    if (job.isPlain) this.#plain.remove(job.kindred);
+    else if (job.isSilent) this.#silent.remove(job.kindred);
+    if (job.guarantee) this.#guaranteed--;
+    if (job.number <= this.#suspectedTo) this.#suspects--;
     this.#byId.remove(job);
   }
 
-  /** Oldest first. Only the job just yielded may be removed meanwhile. */
+  /** Oldest first. Jobs may end meanwhile, but none may be added. */
   values(): IterableIterator<Job> {
     return this.#all.values();
   }

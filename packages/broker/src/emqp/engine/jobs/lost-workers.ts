@@ -39,36 +39,34 @@ export class LostWorkers {
 
   /** Rule 18: the worker has left in order, and may still answer its jobs. */
   leave(worker: Worker): void {
-    const answerable: Job[] = [];
-    for (const job of worker.open.values()) {
-      if (job.isPlain) this.#endings.unconfirmed(job);
-      else answerable.push(job);
-    }
-    this.#entrust(worker, answerable);
+    const { open } = worker;
+    if (open.size === 0) return;
+    open.hasLeft = true;
+    this.#entrust(worker);
+    this.#state.errands.begin(open, this.#leaving(open), this.#out.now);
   }
 
   /**
-   * Rules 16 and 17: a message to the worker, already forgotten, came back. Guaranteed jobs continue at once. Other jobs that did not reach the
-   * worker come back one by one; the rest count as lost after a while.
+   * Rules 16 and 17: a message to the worker, already forgotten, came back. Guaranteed jobs continue, a slice at a time. Other jobs that did not
+   * reach the worker come back one by one; the rest count as lost after a while.
    */
   strand(worker: Worker): void {
-    this.#entrust(
-      worker,
-      [...worker.open.values()].filter(({ guarantee }) => !guarantee),
-    );
-    this.recover(worker.open);
+    const { open } = worker;
+    if (open.isAllGuaranteed) {
+      this.recover(open);
+      return;
+    }
+    this.#entrust(worker);
+    this.#state.errands.begin(open, this.#stranding(open), this.#out.now);
   }
 
-  /** Rule 16: takes back a job whose dispatch came back, which is not an attempt; `undefined` if the job has ended. */
-  takeBack(open: WorkerJobs, request: EmqpRequest): Job | undefined {
-    const job = open.findLatest(request.id);
-    if (job === undefined) return undefined;
+  /** Rule 16: takes back a job whose dispatch came back, which is not an attempt. */
+  takeBack(job: Job, request: EmqpRequest): void {
     this.#endings.detach(job);
     job.attempts--;
     if (job.attempts === 0 && !job.isRestored) this.#state.kept.remove(job);
     if (job.request === undefined) job.request = request;
     if (job.cost === 0) this.#endings.charge(job, request);
-    return job;
   }
 
   /**
@@ -77,34 +75,56 @@ export class LostWorkers {
    */
   suspect(worker: Worker): void {
     const { open } = worker;
-    if (open.hasSilent && !worker.answersAll) return;
+    if (open.oldestSilent !== undefined && !worker.answersAll) return;
     if (open.size === 0 || this.#out.now - worker.grownAt < SETTLING_MS) {
       worker.grownAt = this.#out.now;
       return;
     }
-    for (const job of open.values()) open.suspects.add(job);
-    open.missing++;
+    open.suspectAll();
   }
 
   /** Rule 20: once the other suspects have been answered, it is known which jobs were lost. */
   loseMissing(worker: Worker): void {
     const { open } = worker;
-    const { suspects } = open;
-    if (suspects.size > open.missing) return;
-    open.missing = 0;
-    for (const job of [...suspects]) {
+    const { suspects, missing } = open;
+    if (suspects > missing) return;
+    open.missing = suspects;
+    if (suspects > 0) this.#state.errands.begin(open, this.#losing(worker), this.#out.now);
+  }
+
+  /** All suspects that there are now. */
+  *#losing(worker: Worker): Generator<void, void, void> {
+    const { open } = worker;
+    const newest = open.suspectedTo;
+    for (let job = open.oldest; job !== undefined && job.number <= newest; job = open.oldest) {
+      open.missing--;
       if (!job.kept) this.#endings.lose(job, 'jobs-lost');
       else if (this.#resend(job)) worker.resends++;
+      yield;
+    }
+  }
+
+  *#leaving(open: WorkerJobs): Generator<void, void, void> {
+    for (let job = open.oldestPlain; job !== undefined; job = open.oldestPlain) {
+      this.#endings.unconfirmed(job);
+      yield;
+    }
+  }
+
+  *#stranding(open: WorkerJobs): Generator<void, void, void> {
+    for (const job of open.values()) {
+      if (!job.guarantee) continue;
+      this.#resend(job);
+      yield;
     }
   }
 
   *#recovering(open: WorkerJobs): Generator<void, void, void> {
-    const jobs = [...open.values()];
     for (const isKept of [false, true])
-      for (const job of jobs) {
-        // A reply may have ended it meanwhile.
-        if (job.holder !== open || job.kept !== isKept) continue;
+      for (const job of open.values()) {
+        if (job.kept !== isKept) continue;
         if (isKept) this.#resend(job);
+        else if (job.isPlain && open.hasLeft) this.#endings.unconfirmed(job);
         else this.#endings.lose(job, 'jobs-lost');
         yield;
       }
@@ -125,13 +145,10 @@ export class LostWorkers {
     return mayGo;
   }
 
-  /** Leaves these jobs to a worker that is no longer registered, for a while. */
-  #entrust(worker: Worker, jobs: readonly Job[]): void {
-    if (jobs.length === 0) return;
-    const leaver = this.#state.peers.leave(worker, this.#out.now);
-    for (const job of jobs) {
-      worker.open.remove(job, this.#out.now);
-      leaver.open.add(job, this.#out.now);
-    }
+  /** Leaves the jobs to their worker that is no longer registered, for a while. */
+  #entrust(worker: Worker): void {
+    const { peers } = this.#state;
+    const givenUp = peers.leave(worker, this.#out.now);
+    if (givenUp !== undefined) this.recover(givenUp);
   }
 }

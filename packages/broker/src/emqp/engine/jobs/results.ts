@@ -2,7 +2,7 @@
 import type { EmqpResult } from '@proj/frames/emqp';
 import { dueOf } from '../../../shared/due.js';
 import type { Dispatcher } from './dispatcher.js';
-import type { Job } from './job.js';
+import type { Job, WorkerJobs } from './job.js';
 import type { JobEndings } from './job-endings.js';
 import type { Output } from '../output.js';
 import type { Leaver, Worker } from '../peers/peers.js';
@@ -54,7 +54,7 @@ export class Results {
     result: EmqpResult,
     mayServe: (queue: string) => boolean,
   ): boolean {
-    const own = worker?.open.find(result.of) ?? leaver?.open.find(result.of);
+    const own = worker?.open.find(result.of) ?? leaver?.find(result.of);
     const job = own ?? this.#findKept(result.of);
     if (job === undefined || (own === undefined && !mayServe(job.queue.name))) return false;
     if (job.holder !== undefined) job.holder.readyOwed++;
@@ -73,8 +73,18 @@ export class Results {
 
   /** Rule 19: a worker that never answers such jobs has none when all its slots are free. `evenIfNew`: for a worker that is being dismissed. */
   releaseSilent(worker: Worker, evenIfNew = false): void {
-    if (worker.busy > 0 || worker.answersAll || !(worker.settled || evenIfNew) || worker.open.size === 0) return;
-    for (const job of worker.open.values()) if (job.isSilent) this.#endings.unconfirmed(job);
+    const { busy, answersAll, settled, open } = worker;
+    if (busy > 0 || answersAll || !(settled || evenIfNew) || open.oldestSilent === undefined) return;
+    this.#state.errands.begin(worker, this.#releasing(open), this.#out.now);
+  }
+
+  /** The silent jobs that there are now. */
+  *#releasing(open: WorkerJobs): Generator<void, void, void> {
+    const newest = open.newestNumber;
+    for (let job = open.oldestSilent; job !== undefined && job.number <= newest; job = open.oldestSilent) {
+      this.#endings.unconfirmed(job);
+      yield;
+    }
   }
 
   /** Rule 19: jobs that will get no REPLY, and workers whose slots are known now. */

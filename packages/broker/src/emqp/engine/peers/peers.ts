@@ -2,9 +2,10 @@
 import type { EmqpQueue } from '@proj/frames/emqp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince, type Timed } from '@proj/transport/engine';
 import { WorkerEntry, WorkerTable } from '../../../shared/worker-table.js';
 import type { EmqpParty, EmqpPort } from '../events.js';
-import { WorkerJobs } from '../jobs/job.js';
+import { type Job, WorkerJobs } from '../jobs/job.js';
 import { type Queues, QueueSubscription } from '../jobs/queues.js';
 
 /** What a scheduler serves (rule 33). */
@@ -47,9 +48,7 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
 
   /** No slot is in use and no reply is due. READYs of new processes may hide that a job is still running. */
   get isDone(): boolean {
-    if (this.busy > 0) return false;
-    for (const job of this.open.values()) if (job.replyRequested) return false;
-    return true;
+    return this.busy === 0 && !this.open.isReplyDue;
   }
 
   /** Subscribes to these queues; if a name is listed twice, the last weight counts. */
@@ -88,12 +87,18 @@ export class Scheduler extends WorkerEntry<never> implements EmqpParty {
   }
 }
 
-/** Rule 18: a worker that has left with jobs it may still finish. */
-export class Leaver implements EmqpParty {
+/** How many times a worker may leave again before the first jobs it left with are finished. */
+const DEPARTURES_MAX = 64;
+
+/** Rule 18: a worker that has left, once or several times, with jobs it may still finish. */
+export class Leaver implements EmqpParty, Timed {
   readonly port: EmqpPort;
   readonly peer: Peer;
-  readonly open: WorkerJobs;
+  /** What it left with each time, oldest first; never empty ones. */
+  readonly departures = new Set<WorkerJobs>();
   readonly life = new Deadline<Leaver>(this);
+  sinceSpan = 0;
+  sinceUs = 0;
   readonly names: readonly string[];
   lastSeen: number;
   processed: number;
@@ -106,7 +111,40 @@ export class Leaver implements EmqpParty {
     this.lastSeen = lastSeen;
     this.processed = processed;
     this.resends = resends;
-    this.open = new WorkerJobs(now, this);
+    setSince(this, now);
+  }
+
+  get running(): number {
+    let running = 0;
+    for (const { size } of this.departures) running += size;
+    return running;
+  }
+
+  /** Takes the jobs over. Returns the oldest ones instead if it has left too often with jobs. */
+  take(open: WorkerJobs): WorkerJobs | undefined {
+    open.leaver = this;
+    open.suspectNone();
+    this.departures.add(open);
+    const [oldest] = this.departures.size > DEPARTURES_MAX ? this.departures : [];
+    if (oldest !== undefined) this.departures.delete(oldest);
+    return oldest;
+  }
+
+  /** Rule 11: the oldest job with that id; without an id, the only job. */
+  find(id: string | undefined): Job | undefined {
+    if (id === undefined && this.departures.size > 1) return undefined;
+    for (const open of this.departures) {
+      const job = open.find(id);
+      if (job !== undefined) return job;
+    }
+    return undefined;
+  }
+
+  /** The latest job with that id. */
+  findLatest(id: string): Job | undefined {
+    let latest: Job | undefined;
+    for (const open of this.departures) latest = open.findLatest(id) ?? latest;
+    return latest;
   }
 }
 
@@ -175,12 +213,12 @@ export class Peers {
     return this.#tables[member.port].dues(member);
   }
 
-  /** The worker leaves; leaving twice makes no second entry. */
-  leave(worker: Worker, now: number): Leaver {
+  /** The worker leaves with its jobs; leaving twice makes no second entry. Returns jobs that are given up; see {@link Leaver.take}. */
+  leave(worker: Worker, now: number): WorkerJobs | undefined {
     const leaver = this.findLeaver(worker) ?? new Leaver(worker, now);
     this.#leavers[worker.port].set(worker.peer.key, leaver);
     this.#grace.renew(leaver.life, now);
-    return leaver;
+    return leaver.take(worker.open);
   }
 
   /** A sign of life of a leaving worker. */
@@ -234,7 +272,7 @@ export class Peers {
   /** All jobs that workers have or had: registered, leaving and lost ones. */
   *open(): IterableIterator<WorkerJobs> {
     for (const { open } of this.workers()) yield open;
-    for (const { open } of this.leavers()) yield open;
+    for (const { departures } of this.leavers()) yield* departures;
     yield* this.lost;
   }
 }

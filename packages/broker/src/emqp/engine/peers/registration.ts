@@ -123,10 +123,8 @@ export class Registration {
     const { peers } = this.#state;
     const member = peers.find(from);
     const worker = member?.role === 'worker' ? member : undefined;
-    const leaver = peers.findLeaver(from);
-    const job =
-      (worker && this.#lostWorkers.takeBack(worker.open, request)) ??
-      (leaver && this.#lostWorkers.takeBack(leaver.open, request));
+    const job = worker?.open.findLatest(request.id) ?? peers.findLeaver(from)?.findLatest(request.id);
+    if (job !== undefined) this.#lostWorkers.takeBack(job, request);
     if (worker !== undefined) this.strand(worker, reason);
     if (job !== undefined) this.#dispatcher.again(job);
   }
@@ -141,7 +139,7 @@ export class Registration {
     const leaver = peers.findLeaver(party);
     if (leaver === undefined) return;
     peers.forget(leaver);
-    this.#lostWorkers.recover(leaver.open);
+    for (const open of leaver.departures) this.#lostWorkers.recover(open);
   }
 
   /** Rule 33. All peers that must leave do so before the first job is resent, or it might go to one of them. */
@@ -158,7 +156,7 @@ export class Registration {
     }
     for (const leaver of [...peers.leavers()].filter(mustGo)) {
       peers.forget(leaver);
-      lost.push(leaver.open);
+      lost.push(...leaver.departures);
     }
     for (const open of lost) this.#lostWorkers.recover(open);
   }
@@ -174,7 +172,7 @@ export class Registration {
     }
     for (let leaver = peers.takeSilentLeaver(now); leaver !== undefined; leaver = peers.takeSilentLeaver(now)) {
       peers.forget(leaver);
-      lost.push(leaver.open);
+      lost.push(...leaver.departures);
     }
     for (const open of lost) this.#lostWorkers.recover(open);
   }
