@@ -22,6 +22,8 @@ export interface Load {
   readonly inFlight: number;
   /** Each is started this many times, because a process may be lucky with its memory and compilation for its whole life. */
   readonly sets: number;
+  /** Size of the requests; 64 if absent. */
+  readonly bodyBytes?: number;
   /** Size of the answers of NFP workers; if absent, the size of the requests. */
   readonly resultBytes?: number;
 }
@@ -42,10 +44,10 @@ export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load:
 }
 
 async function measureSet(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
-  const { protocol, workers, requests, inFlight, resultBytes } = load;
+  const { protocol, workers, requests, inFlight, bodyBytes = BODY_BYTES, resultBytes } = load;
   const rigs = new Map<string, BenchRig>();
   for (const [name, middle] of middles)
-    rigs.set(name, await BenchRig.start(protocol, middle, workers, BODY_BYTES, resultBytes));
+    rigs.set(name, await BenchRig.start(protocol, middle, workers, bodyBytes, resultBytes));
   const runs = Array.from(rigs, ([name, rig]) => [name, () => rig.run(requests, inFlight)] as const);
   const samples = await sideBySide(ROUNDS, runs);
   for (const rig of rigs.values()) await rig.stop();
