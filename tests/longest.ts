@@ -11,6 +11,7 @@ export const LONGEST: readonly string[] = [
   'interop/dashboard/page.test.ts',
   'simulation/mdp.test.ts',
   'chaos/mdp/restarts.long.test.ts',
+  'chaos/rolling.long.test.ts',
   'chaos/mdp/lost-worker.test.ts',
   'chaos/mdp/ten-thousand.long.test.ts',
   'chaos/emqp/store.long.test.ts',
@@ -18,5 +19,6 @@ export const LONGEST: readonly string[] = [
   'chaos/ppp/lost-worker.test.ts',
   'chaos/nfp/lost-workers.long.test.ts',
   'simulation/pzq.test.ts',
+  'http/attack.long.test.ts',
   'chaos/ppp/ten-thousand.long.test.ts',
 ];
