@@ -65,9 +65,19 @@ export function testFiles(): SourceFile[] {
 /** The test files of the whole workspace. */
 export function allTestFiles(): SourceFile[] {
   const inPackages = PACKAGES.flatMap(({ dir }) => [`${dir}/src`, `${dir}/test`]);
-  const inTests = ['attack', 'chaos', 'example', 'interop', 'rules', 'simulation', 'stores'].map(
-    (name) => `tests/${name}`,
-  );
+  const inTests = [
+    'attack',
+    'chaos',
+    'example',
+    'http',
+    'interop',
+    'rules',
+    'runtimes',
+    'simulation',
+    'stores',
+    'tracing',
+    'transports',
+  ].map((name) => `tests/${name}`);
   return [...inPackages, ...inTests, 'bench/src'].flatMap(filesBelow).filter(({ path }) => path.endsWith('.test.ts'));
 }
 
