@@ -1,5 +1,5 @@
 /** The contents of the repository, for the checks: its packages, their manifests, their source files. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -65,19 +65,9 @@ export function testFiles(): SourceFile[] {
 /** The test files of the whole workspace. */
 export function allTestFiles(): SourceFile[] {
   const inPackages = PACKAGES.flatMap(({ dir }) => [`${dir}/src`, `${dir}/test`]);
-  const inTests = [
-    'attack',
-    'chaos',
-    'example',
-    'http',
-    'interop',
-    'rules',
-    'runtimes',
-    'simulation',
-    'stores',
-    'tracing',
-    'transports',
-  ].map((name) => `tests/${name}`);
+  const inTests = children('tests').filter(
+    (path) => path !== 'tests/node_modules' && statSync(join(ROOT, path)).isDirectory(),
+  );
   return [...inPackages, ...inTests, 'bench/src'].flatMap(filesBelow).filter(({ path }) => path.endsWith('.test.ts'));
 }
 
