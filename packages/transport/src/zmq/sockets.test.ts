@@ -179,9 +179,11 @@ describe('the end of a connection', () => {
 
   told('P6: comes before the first message of a successor with the same name', async () => {
     const router = await startRouter();
-    const { dealer } = await startDealer(router, { routingId: 'w1' });
+    const { dealer, peer } = await startDealer(router, { routingId: 'w1' });
     dealer.close();
     await router.until(() => router.gone.length > 0);
+    // The notice is the last message of the connection; until libzmq has dropped its route, it ignores a successor.
+    await refused(router, peer);
     await startDealer(router, { routingId: 'w1' });
 
     expect(router.messages.map(({ peer }) => peer.key)).toEqual(['w1', 'w1']);
