@@ -78,14 +78,17 @@ it('does not collect a little, or again what it could not collect before', () =>
   expect(look()).toBe(1);
 });
 
-it('collects once more if that left many pages empty, as soon as little moves', () => {
+it.each([
+  [16 * MIB, 1],
+  [16 * MIB - 1, 0],
+])('collects once more if that left many pages empty, as soon as little moves: %i bytes', (bytes, again) => {
   garbage = 100 * MIB;
-  emptied = 40 * MIB;
+  emptied = bytes;
   memory.moved(1);
   expect(look()).toBe(1);
   memory.moved(50 * MIB);
   expect(look()).toBe(0);
-  expect([look(), look(), look()]).toEqual([1, 0, 0]);
+  expect([look(), look(), look()]).toEqual([again, 0, 0]);
 });
 
 it.each([
@@ -93,7 +96,7 @@ it.each([
   [8 * MIB - 1, [1, 0, 0, 0]],
 ])('goes on while many pages are empty and a collection returns 8 MiB of them, and %i bytes', (bytes, expected) => {
   garbage = 100 * MIB;
-  [emptied, returned] = [55 * MIB, bytes];
+  [emptied, returned] = [39 * MIB, bytes];
   memory.moved(1);
   expect(look()).toBe(1);
   expect([look(), look(), look(), look()]).toEqual(expected);

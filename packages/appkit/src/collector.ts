@@ -12,6 +12,8 @@ const FULL_MS = 1000;
 export const LOOK_MS = 5000;
 /** The least garbage worth a collection; more than a full-size young generation. */
 const WORTH_BYTES = 2 ** 25;
+/** Empty pages worth another collection: half of a full-size young generation, which V8 shrinks only if little is allocated. */
+const EMPTY_BYTES = 2 ** 24;
 /** The least a collection returns to the system if another one follows. */
 const AGAIN_BYTES = 2 ** 23;
 
@@ -86,7 +88,7 @@ export class Collector {
     if (garbage >= Math.max(WORTH_BYTES, heldBytes, moved)) this.#collect();
     else if (this.#hasEmptied && moved < WORTH_BYTES) {
       const before = this.#heap.usedBytes();
-      if (this.#heap.emptyBytes() >= WORTH_BYTES) this.#collect();
+      if (this.#heap.emptyBytes() >= EMPTY_BYTES) this.#collect();
       this.#hasEmptied = before - this.#heap.usedBytes() >= AGAIN_BYTES;
     }
   }
