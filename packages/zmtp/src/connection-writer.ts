@@ -79,7 +79,7 @@ export class ConnectionWriter implements Writing, Encrypting {
     const { sealed } = this.#engine;
     const batch = pipe?.take(sealed ? SEALED_BATCH_BYTES : BATCH_BYTES) ?? [];
     if (batch.length > 0 && sealed) this.#seal(batch);
-    else this.#write(this.#engine.take(batch), now);
+    else this.#write(this.#engine.take(batch, this.#wire.allocateOutput), now);
   }
 
   /** Sends the last commands before the connection is cut. Does not wait for them. */

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { acceptSocket, connectSocket } from './fast.js';
+import { HAS_INTERNALS } from './fast/internals.js';
 import { isOn } from './fast/switch.js';
 import type { NodeSocket } from './node-socket.js';
 import type { ByteSink } from './wire.js';
@@ -68,6 +69,15 @@ function say(socket: NodeSocket, ...texts: readonly string[]): Promise<void> {
   });
 }
 
+/** Resolves once the system has taken this output. */
+function written(socket: NodeSocket, output: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    socket.send([output], () => {
+      resolve();
+    });
+  });
+}
+
 const PART = new Uint8Array(2 ** 20);
 
 /** Sends until the system takes no more at once. Returns the number of parts, and the result of the last one. */
@@ -131,6 +141,67 @@ describe('sockets', () => {
     const { last } = fill(one);
     one.destroy();
     expect((await last)?.message).toBe('cut');
+  });
+
+  it.runIf(isOn('writing') && HAS_INTERNALS)('use memory again for the next output, on any socket', async () => {
+    const [one, other] = await pair();
+    for (const bytes of [10, 20, 2 ** 14, 2 ** 14 + 1, 100_000]) {
+      const first = one.allocateOutput!(bytes);
+      await written(one, first);
+      const second = other.allocateOutput!(bytes);
+      expect([first.length, second.length, second.buffer === first.buffer]).toEqual([bytes, bytes, true]);
+      await written(other, second);
+    }
+    const { buffer } = one.allocateOutput!(10);
+    await say(one, 'memory', 'of its own');
+    expect(one.allocateOutput!(10).buffer).toBe(buffer);
+  });
+
+  it.runIf(isOn('writing') && HAS_INTERNALS)(
+    'leave an output that waits its memory, and share none meanwhile',
+    async () => {
+      const [one, other] = await pair();
+      other.pause();
+      const sink = new Sink();
+      other.feed(sink);
+      let sent = 0;
+      let last: Promise<void>;
+      let output: Uint8Array;
+      do {
+        output = one.allocateOutput!(2 ** 14).fill((sent % 255) + 1);
+        last = written(one, output);
+        sent++;
+      } while (!one.hasUnsent);
+      const next = one.allocateOutput!(100);
+      const elsewhere = other.allocateOutput!(100);
+      expect([next, elsewhere].some(({ buffer }) => buffer === output.buffer)).toBe(false);
+      expect(next.buffer === elsewhere.buffer).toBe(false);
+      elsewhere.fill(0);
+      next.fill(0);
+      const all = sink.enough(sent * 2 ** 14);
+      other.resume();
+      await Promise.all([last, all]);
+      const bytes = Buffer.concat(sink.chunks);
+      expect(bytes.subarray(-(2 ** 14)).equals(Buffer.alloc(2 ** 14, ((sent - 1) % 255) + 1))).toBe(true);
+      await written(one, next);
+      expect(one.allocateOutput!(100).buffer).toBe(elsewhere.buffer);
+    },
+  );
+
+  it.runIf(isOn('writing') && HAS_INTERNALS)('leave an output behind other bytes its memory', async () => {
+    const [one, other] = await pair();
+    other.pause();
+    const sink = new Sink();
+    other.feed(sink);
+    while (!one.hasUnsent) one.write(PART);
+    const output = one.allocateOutput!(100);
+    const last = new Promise((resolve) => {
+      one.send([Uint8Array.of(1), output], resolve);
+    });
+    const elsewhere = other.allocateOutput!(100);
+    expect(elsewhere.buffer).not.toBe(output.buffer);
+    other.resume();
+    await last;
   });
 
   it('end when they cannot write, and report why', async () => {

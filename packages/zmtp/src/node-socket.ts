@@ -1,5 +1,6 @@
 /** A connection of its own as a {@link Wire}: a Node socket, read through `data` events and written as a stream. */
 import type { Socket } from 'node:net';
+import type { Allocate } from './engine/framing/bytes.js';
 import type { ByteSink, Wire, Written } from './wire.js';
 
 const CUT = 'cut';
@@ -36,6 +37,10 @@ export class NodeSocket implements Wire {
 
   get hasUnsent(): boolean {
     return this.socket.writableLength > 0;
+  }
+
+  get allocateOutput(): Allocate | undefined {
+    return undefined;
   }
 
   feed(sink: ByteSink): void {

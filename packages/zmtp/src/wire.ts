@@ -1,4 +1,5 @@
 /** What a connection needs from a byte stream: its own socket, or a lane of a shared one. */
+import type { Allocate } from './engine/framing/bytes.js';
 import type { ReadQueue } from './turn.js';
 
 /** Receives bytes. */
@@ -28,6 +29,8 @@ export interface Wire {
   on(event: 'end' | 'close', listener: () => void): unknown;
   /** Writes one or more parts in one system call. May call `done` synchronously. Do not call it again before `done`. */
   send(parts: readonly Uint8Array[], done: Written): void;
+  /** Memory for the next `send`, if that is of one part; used again after `done`. Absent if any memory will do. */
+  readonly allocateOutput?: Allocate | undefined;
   /** True while the system has not taken everything that was sent. */
   readonly hasUnsent: boolean;
   /** Ends our direction after the output. */

@@ -23,6 +23,7 @@ import { REFUSED } from './mechanisms/mechanism.js';
 import type { Mechanism, Security, Step } from './mechanisms/mechanism.js';
 import { NULL } from './mechanisms/null.js';
 import { ConnectionOutput } from './output.js';
+import type { Allocate } from './framing/bytes.js';
 import { FrameReader } from './framing/reader.js';
 import type { ReadItem } from './framing/reader.js';
 import type { Sealing } from './mechanisms/sealing.js';
@@ -171,10 +172,10 @@ export class ConnectionEngine {
 
   /**
    * The output to send now, in as few parts as possible: greeting and commands if any, then these messages. Bodies of 8 KiB and more may be the
-   * given arrays: do not change them until the parts are written.
+   * given arrays: do not change them until the parts are written. `allocate` is for output of one part.
    */
-  take(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
-    return this.#output.take(messages);
+  take(messages: readonly (readonly Uint8Array[])[], allocate?: Allocate): readonly Uint8Array[] {
+    return this.#output.take(messages, allocate);
   }
 
   /** The greeting and commands to send now, in order; usually none. */

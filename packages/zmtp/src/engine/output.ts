@@ -1,4 +1,5 @@
 /** What a connection sends: greeting, commands and messages, as parts of one write. */
+import type { Allocate } from './framing/bytes.js';
 import { frameOf, pingBody, pongBody, subscriptionBody, subscriptionMessage } from './framing/commands.js';
 import type { ConnectionSettings } from './events.js';
 import { encodeGreeting, GREETING_BYTES, SIGNATURE_BYTES } from './framing/greeting.js';
@@ -75,11 +76,11 @@ export class ConnectionOutput {
     return parts;
   }
 
-  /** The same, followed by these messages. */
-  take(messages: readonly Message[]): readonly Uint8Array[] {
+  /** The same, followed by these messages. `allocate` is for output of one part. */
+  take(messages: readonly Message[], allocate?: Allocate): readonly Uint8Array[] {
     const commands = this.takeCommands();
     if (messages.length === 0) return commands;
-    const encoded = this.#encode(messages);
+    const encoded = this.#encode(messages, commands.length === 0 ? allocate : undefined);
     return commands.length === 0 ? encoded : [...commands, ...encoded];
   }
 
@@ -88,9 +89,9 @@ export class ConnectionOutput {
     return this.cipher && new Sealing(messages, this.cipher, this.#settings.allocate);
   }
 
-  #encode(messages: readonly Message[]): readonly Uint8Array[] {
+  #encode(messages: readonly Message[], allocate?: Allocate): readonly Uint8Array[] {
     const sealing = this.seal(messages);
-    if (sealing === undefined) return encodeMessages(messages, this.#settings.allocate);
+    if (sealing === undefined) return encodeMessages(messages, this.#settings.allocate, allocate);
     sealing.step(Infinity);
     return sealing.parts;
   }

@@ -36,4 +36,12 @@ describe('messages on the wire', () => {
       'body',
     ]);
   });
+
+  it('take memory for output of one part where the caller says', () => {
+    const asked: string[] = [];
+    const taking = (who: string) => (bytes: number) => (asked.push(`${who} ${bytes}`), allocate(bytes));
+    for (const body of [new Uint8Array(8191), new Uint8Array(8192)])
+      encodeMessages([[Uint8Array.of(1)], [body]], taking('any'), taking('one part'));
+    expect(asked).toEqual(['one part 8203', 'any 12']);
+  });
 });

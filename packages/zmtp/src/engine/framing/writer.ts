@@ -7,10 +7,15 @@ export const REFERENCE_BYTES = 8192;
 
 /**
  * The bytes of these messages, in as few parts as possible. Bodies of at least 8 KiB are the given arrays: do not change them until the parts
- * are written.
+ * are written. `allocateOnly` is for output of one part.
  */
-export function encodeMessages(messages: readonly (readonly Uint8Array[])[], allocate: Allocate): Uint8Array[] {
-  const buffer = allocate(copiedBytes(messages));
+export function encodeMessages(
+  messages: readonly (readonly Uint8Array[])[],
+  allocate: Allocate,
+  allocateOnly = allocate,
+): Uint8Array[] {
+  const { copied, isOnePart } = measure(messages);
+  const buffer = isOnePart ? allocateOnly(copied) : allocate(copied);
   const parts: Uint8Array[] = [];
   let from = 0;
   let at = 0;
@@ -32,13 +37,15 @@ export function encodeMessages(messages: readonly (readonly Uint8Array[])[], all
   return parts;
 }
 
-function copiedBytes(messages: readonly (readonly Uint8Array[])[]): number {
-  let bytes = 0;
+function measure(messages: readonly (readonly Uint8Array[])[]): { copied: number; isOnePart: boolean } {
+  let copied = 0;
+  let isOnePart = true;
   for (const frames of messages) {
     for (const { length } of frames) {
-      bytes += length > SHORT_MAX ? LONG_HEADER : SHORT_HEADER;
-      if (length < REFERENCE_BYTES) bytes += length;
+      copied += length > SHORT_MAX ? LONG_HEADER : SHORT_HEADER;
+      if (length < REFERENCE_BYTES) copied += length;
+      else isOnePart = false;
     }
   }
-  return bytes;
+  return { copied, isOnePart };
 }
