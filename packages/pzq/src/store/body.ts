@@ -2,6 +2,7 @@
 import type { Body } from './store.js';
 
 const COUNT_BYTES = 4;
+const EMPTY = new Uint8Array(0);
 /** Frames whose objects are part of a message's own memory. */
 const FRAMES_INCLUDED = 8;
 /** Memory of each other frame besides its bytes. */
@@ -24,10 +25,11 @@ export function memoryOfFrames(count: number, bytes: number): number {
 
 /** Writes a body; returns its end offset. */
 export function packBody(memory: Buffer, from: number, body: Body): number {
-  let at = memory.writeUInt32BE(body.length, from);
-  for (const { length } of body) at = memory.writeUInt32BE(length, at);
+  let lengthAt = memory.writeUInt32BE(body.length, from);
+  let at = lengthAt + COUNT_BYTES * body.length;
   for (const frame of body) {
-    memory.set(frame, at);
+    lengthAt = memory.writeUInt32BE(frame.length, lengthAt);
+    if (frame.length > 0) memory.set(frame, at);
     at += frame.length;
   }
   return at;
@@ -41,13 +43,15 @@ export function packedSize(body: Body): number {
 /** The frames of the packed body at `from`, as views; `undefined` for other bytes. */
 export function unpackBody(memory: Buffer, from: number): Body | undefined {
   if (packedBytes(memory, from) === undefined) return undefined;
-  const count = memory.readUInt32BE(from);
-  let at = from + COUNT_BYTES * (1 + count);
-  return Array.from({ length: count }, (_, index) => {
-    const frameAt = at;
-    at += memory.readUInt32BE(from + COUNT_BYTES * (1 + index));
-    return memory.subarray(frameAt, at);
-  });
+  const lengthsEnd = from + COUNT_BYTES * (1 + memory.readUInt32BE(from));
+  const body: Uint8Array[] = [];
+  let at = lengthsEnd;
+  for (let lengthAt = from + COUNT_BYTES; lengthAt < lengthsEnd; lengthAt += COUNT_BYTES) {
+    const length = memory.readUInt32BE(lengthAt);
+    body.push(length === 0 ? EMPTY : memory.subarray(at, at + length));
+    at += length;
+  }
+  return body;
 }
 
 /** Bytes of the frames of a packed body; `undefined` if the lengths are invalid. */

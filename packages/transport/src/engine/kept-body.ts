@@ -9,7 +9,7 @@ const SHORT_BYTES = 128;
 /** Frames made of texts share pieces of this size. */
 const PIECE_BYTES = 8192;
 
-/** Many short frames in one piece of memory, and where each ends. */
+/** Many short frames in one piece of memory, which holds nothing else, and where each ends. */
 export interface JoinedFrames {
   readonly memory: Uint8Array;
   readonly ends: readonly number[];
@@ -40,7 +40,19 @@ export function keepOneOfMany(frames: readonly Uint8Array[]): KeptBody {
 /** The frames of a kept body, for use at once: they may share memory with others, so keep the body, not the frames. */
 export function keptFrames(body: KeptBody): readonly Uint8Array[] {
   if (typeof body === 'string') return [frameOf(body)];
-  return isJoined(body) ? body.ends.map((end, index) => body.memory.subarray(body.ends[index - 1] ?? 0, end)) : body;
+  return isJoined(body) ? viewsOf(body) : body;
+}
+
+const EMPTY = new Uint8Array(0);
+
+/** Not with `subarray`, which looks for a subclass: a body may have thousands of frames. */
+function viewsOf({ memory: { buffer }, ends }: JoinedFrames): readonly Uint8Array[] {
+  let from = 0;
+  return ends.map((end) => {
+    const view = end === from ? EMPTY : new Uint8Array(buffer, from, end - from);
+    from = end;
+    return view;
+  });
 }
 
 /** How many frames a kept body has. */
@@ -69,7 +81,7 @@ export function joinFrames(frames: readonly Uint8Array[]): KeptBody {
   const memory = new Uint8Array(totalBytes(frames));
   let at = 0;
   const ends = frames.map((frame) => {
-    memory.set(frame, at);
+    if (frame.length > 0) memory.set(frame, at);
     return (at += frame.length);
   });
   return { memory, ends };

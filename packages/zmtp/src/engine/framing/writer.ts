@@ -27,7 +27,7 @@ export function encodeMessages(
       if (frame.length >= REFERENCE_BYTES) {
         parts.push(buffer.subarray(from, at), frame);
         from = at;
-      } else {
+      } else if (frame.length > 0) {
         buffer.set(frame, at);
         at += frame.length;
       }
