@@ -10,6 +10,10 @@ export const QUIET_SLICE = 512;
 /** Milliseconds before the next step continues; other peers are served in between. */
 export const PAUSE_MS = 1;
 
+/** A slice that takes longer, with what it has caused, is followed by as long a pause, up to a bound. Milliseconds. */
+const LONG_MS = 4;
+const REST_MAX_MS = 20;
+
 interface Errand {
   readonly about: object;
   /** Each `yield` ends a piece. */
@@ -25,6 +29,8 @@ export class Errands {
   /** What is left of the slice of this moment, however many errands begin in it. */
   #left = 0;
   #moment = -Infinity;
+  /** Others have had their time after the last slice. */
+  #hasRested = false;
 
   constructor(slice = SLICE) {
     this.#slice = slice;
@@ -52,9 +58,18 @@ export class Errands {
     if (this.#turns.size > 0 && this.#goesOnAt === Infinity) this.#goesOnAt = now + PAUSE_MS;
   }
 
-  /** Does the next pieces if they are due. */
+  /**
+   * Does the next pieces if they are due. If the last ones took long, for example because the transport is slow to refuse a message, others have as
+   * much time first: otherwise a reader that may use 2 ms per turn would read one message per slice.
+   */
   goOn(now: number): void {
     if (now < this.#goesOnAt) return;
+    const took = now - this.#moment;
+    if (took > LONG_MS && !this.#hasRested) {
+      this.#hasRested = true;
+      this.#goesOnAt = now + Math.min(took, REST_MAX_MS);
+      return;
+    }
     this.#refill(now);
     while (this.#left > 0) {
       const about = this.#turns.first?.about;
@@ -74,6 +89,7 @@ export class Errands {
 
   #refill(now: number): void {
     this.#moment = now;
+    this.#hasRested = false;
     this.#left = this.#slice;
   }
 
