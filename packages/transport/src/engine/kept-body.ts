@@ -1,5 +1,5 @@
 /** Bodies that wait, in memory of their own. Knows no protocol. */
-import { compactAll, latin1, slackOf, totalBytes } from '@proj/frames';
+import { compactAll, EMPTY_FRAME, latin1, slackOf, totalBytes } from '@proj/frames';
 
 /** Up to this many bytes, a string is cheaper to keep than a frame with memory of its own. */
 const TEXT_MAX_BYTES = 256;
@@ -43,13 +43,11 @@ export function keptFrames(body: KeptBody): readonly Uint8Array[] {
   return isJoined(body) ? viewsOf(body) : body;
 }
 
-const EMPTY = new Uint8Array(0);
-
 /** Not with `subarray`, which looks for a subclass: a body may have thousands of frames. */
 function viewsOf({ memory: { buffer }, ends }: JoinedFrames): readonly Uint8Array[] {
   let from = 0;
   return ends.map((end) => {
-    const view = end === from ? EMPTY : new Uint8Array(buffer, from, end - from);
+    const view = end === from ? EMPTY_FRAME : new Uint8Array(buffer, from, end - from);
     from = end;
     return view;
   });
