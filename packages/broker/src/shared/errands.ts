@@ -10,8 +10,7 @@ export const QUIET_SLICE = 512;
 /** Milliseconds before the next step continues; other peers are served in between. */
 export const PAUSE_MS = 1;
 
-/** A slice that takes longer, with what it has caused, is followed by as long a pause, up to a bound. Milliseconds. */
-const LONG_MS = 4;
+/** The longest pause after a slice that took longer than {@link PAUSE_MS}, with what it has caused: others get as much time. Milliseconds. */
 const REST_MAX_MS = 20;
 
 interface Errand {
@@ -59,13 +58,13 @@ export class Errands {
   }
 
   /**
-   * Does the next pieces if they are due. If the last ones took long, for example because the transport is slow to refuse a message, others have as
-   * much time first: otherwise a reader that may use 2 ms per turn would read one message per slice.
+   * Does the next pieces if they are due, after others have had as much time as the last ones took: without it, slices of 1 ms that are due every
+   * millisecond would leave a reader one message each.
    */
   goOn(now: number): void {
     if (now < this.#goesOnAt) return;
     const took = now - this.#moment;
-    if (took > LONG_MS && !this.#hasRested) {
+    if (took > PAUSE_MS && !this.#hasRested) {
       this.#hasRested = true;
       this.#goesOnAt = now + Math.min(took, REST_MAX_MS);
       return;
