@@ -7,8 +7,8 @@ import type { NfpClientSessionOptions } from './events.js';
 
 /** How often the time during which 404 is not believed doubles. */
 const DOUBLINGS_MAX = 4;
-/** The most turns that are skipped while a question has no answer. */
-const PATIENCE_MAX = 8;
+/** Questions without an answer are repeated at least this often, or every second turn. */
+const PATIENCE_MAX_MS = 4000;
 
 /** Sends calls over the current connection. */
 export class CallTracker<Ticket> {
@@ -16,6 +16,8 @@ export class CallTracker<Ticket> {
   readonly #link: BrokerConnection;
   readonly #orders: OpenRequests<Ticket>;
   readonly #out: Output<Ticket>;
+  /** The most turns that are skipped while a question has no answer. */
+  readonly #patienceMax: number;
 
   constructor(
     options: NfpClientSessionOptions,
@@ -27,6 +29,7 @@ export class CallTracker<Ticket> {
     this.#link = link;
     this.#orders = orders;
     this.#out = out;
+    this.#patienceMax = Math.max(1, Math.floor(PATIENCE_MAX_MS / options.pollIntervalMs));
   }
 
   /** Sends a job's first call on this connection. */
@@ -52,7 +55,7 @@ export class CallTracker<Ticket> {
     this.#orders.polled(job, now);
     // Questions must not pile up at a slow broker, or they would make it slower.
     if (job.asking && job.skipped++ < job.patience) return;
-    job.patience = job.asking ? Math.min(2 * job.patience, PATIENCE_MAX) : 1;
+    job.patience = job.asking ? Math.min(2 * job.patience, this.#patienceMax) : 1;
     job.asking = false;
     job.skipped = 0;
     if (job.phase === 'posting' && !job.sent) {

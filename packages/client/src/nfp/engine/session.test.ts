@@ -80,22 +80,29 @@ it.each([
   expect(said).toEqual(['w2', 'ended']);
 });
 
-it('rule 2: asks ever more rarely while nothing answers, and at the next turn after an answer', () => {
-  const session = new NfpClientSession<string>({ ...OPTIONS, answerTimeoutMs: 100_000 });
-  const asked: number[] = [];
-  const look = (effects: ReturnType<typeof session.step>, now: number) => {
-    for (const effect of effects) if (effect.kind === 'send') asked.push(now);
-  };
-  look(session.step({ kind: 'job', order: { ...ORDER, timeoutMs: 100_000 } }, 0), 0);
-  const turnsUntil = (end: number) => {
-    while (session.deadline <= end) {
-      const now = session.deadline;
-      look(session.step({ kind: 'timer', lateMs: 0 }, now), now);
-    }
-  };
-  turnsUntil(3500);
-  expect(asked).toEqual([0, 200, 500, 1000, 1900, 2800]);
-  session.step({ kind: 'message', socket: 1, message: response(300, { worker: 'w1', status: 'PENDING' }) }, 3550);
-  turnsUntil(3800);
-  expect(asked.slice(6)).toEqual([3600, 3800]);
-});
+it.each([
+  ['at least every 4 s', 100, [0, 2, 5, 10, 19, 36, 69, 110, 151], 185],
+  ['at least every second turn', 5000, [0, 2, 4, 6, 8], 9],
+])(
+  'rule 2: asks ever more rarely while nothing answers, %s, and at the next turn after an answer',
+  (_, interval, turns, end) => {
+    const session = new NfpClientSession<string>({ ...OPTIONS, pollIntervalMs: interval, answerTimeoutMs: 1e6 });
+    const asked: number[] = [];
+    const look = (effects: ReturnType<typeof session.step>, now: number) => {
+      for (const effect of effects) if (effect.kind === 'send') asked.push(now);
+    };
+    look(session.step({ kind: 'job', order: { ...ORDER, timeoutMs: 1e6 } }, 0), 0);
+    const turnsUntil = (end: number) => {
+      while (session.deadline <= end) {
+        const now = session.deadline;
+        look(session.step({ kind: 'timer', lateMs: 0 }, now), now);
+      }
+    };
+    turnsUntil(end * interval);
+    expect(asked.map((at) => at / interval)).toEqual(turns);
+    const answer = response(300, { worker: 'w1', status: 'PENDING' });
+    session.step({ kind: 'message', socket: 1, message: answer }, (end + 0.5) * interval);
+    turnsUntil((end + 3) * interval);
+    expect(asked.slice(turns.length).map((at) => at / interval)).toEqual([end + 1, end + 3]);
+  },
+);
