@@ -13,6 +13,8 @@ const ENVELOPE_BYTES = 64 * KIB;
 const ENVELOPE_FRAMES = 64;
 /** Size of an answer besides its id: status, blank, the longest reason, and its bookkeeping. */
 const ANSWER_BYTES = 256;
+/** Answers that one producer leaves unread and that are reported lost one by one. */
+const REPORTS_MAX = 1000;
 /** Number of producers that may each leave the maximum of answers unread. */
 const STALLED_PRODUCERS = 10;
 /** High-water mark of a consumer. With 1, libzmq's thread and ours would take turns sleeping for every message. */
@@ -46,6 +48,7 @@ function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => n
       // Rule 4: the engine stops accepting from a producer before this limit loses an answer.
       peerQueueMax: producerAckMax,
       peerQueueMaxBytes: answerBytes,
+      peerReportsMax: REPORTS_MAX,
       queueMax: STALLED_PRODUCERS * producerAckMax,
       queueMaxBytes: STALLED_PRODUCERS * answerBytes,
       // A producer with its own routing id gets its answers on its current connection.
@@ -59,7 +62,7 @@ function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => n
       command: decodePzqAtReceive(frames),
       acksWaiting: acksWaiting(peer),
     }),
-    onUndeliverable: (peer, _frames, reason) => ({ kind: 'ack-undeliverable', peer, reason }),
+    onUndeliverable: (peer, _frames, reason, others) => ({ kind: 'ack-undeliverable', peer, reason, others }),
     onRejected: (peer, reason) => ({ kind: 'rejected', socket: 'receive', peer, reason }),
   };
 }

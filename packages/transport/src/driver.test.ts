@@ -1,6 +1,6 @@
 import { ManualClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Driver } from './driver.js';
 import type { Engine, TimerEvent } from './engine/engine.js';
 
@@ -72,6 +72,19 @@ describe('Driver', () => {
 
     expect(engine.steps).toEqual(['request @100', 'undeliverable 1 @100', 'undeliverable 2 @100']);
     expect(performed).toEqual(['send', 'log', 'requeue "undeliverable 1"', 'requeue "undeliverable 2"']);
+  });
+
+  it('moves none of many waiting events to deliver the next one', () => {
+    const { engine, driver } = setUp((effect, self) => {
+      if (effect === 'send') for (let n = 0; n < 1000; n++) self.dispatch('undeliverable');
+    });
+    engine.onStep = (event) => (event === 'request' ? ['send'] : []);
+    const shift = vi.spyOn(Array.prototype, 'shift');
+    driver.dispatch('request');
+    const shifts = shift.mock.calls.length;
+    shift.mockRestore();
+
+    expect([engine.steps.length, shifts]).toEqual([1001, 0]);
   });
 
   it('lets an exception of an effect through, and still works afterwards', () => {

@@ -1,6 +1,7 @@
 /** The drive loop: delivers events to an engine one at a time, performs its effects in order, and keeps its one timer. */
 import type { Timer } from '@proj/heartbeat';
 import type { Engine, TimerEvent } from './engine/engine.js';
+import { Fifo } from './fifo.js';
 import type { Transport } from './port.js';
 
 /**
@@ -13,7 +14,7 @@ export class Driver<Event, Effect> {
   readonly #engine: Engine<Event, Effect>;
   readonly #world: Pick<Transport, 'clock' | 'probe'>;
   readonly #perform: (effect: Effect) => void;
-  readonly #waiting: Event[] = [];
+  readonly #waiting = new Fifo<Event>();
   #running = false;
   #stopped = false;
   #timer: Timer | undefined;
@@ -49,7 +50,6 @@ export class Driver<Event, Effect> {
   /** Cancels the timer and discards later events, pending effects and deadlines. Idempotent. */
   stop(): void {
     this.#stopped = true;
-    this.#waiting.length = 0;
     this.#timer?.cancel();
     this.#timer = undefined;
   }

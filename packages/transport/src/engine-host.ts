@@ -279,8 +279,8 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
       onPeerGone: (peer) => {
         tell(plan.onPeerGone?.(peer));
       },
-      onUndeliverable: (peer, frames, reason) => {
-        tell(plan.onUndeliverable?.(peer, frames, reason));
+      onUndeliverable: (peer, frames, reason, others) => {
+        tell(plan.onUndeliverable?.(peer, frames, reason, others));
       },
       onRejected: (peer, reason) => {
         tell(plan.onRejected?.(peer, reason));

@@ -19,7 +19,13 @@ export interface SocketPlan<Event> {
   readonly drainLingerMs?: number;
   onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
   onPeerGone?(peer: Peer): Event | undefined;
-  onUndeliverable?(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
+  /** `others`: messages lost with this one and not reported; 0 without the port option `peerReportsMax`. */
+  onUndeliverable?(
+    peer: Peer,
+    frames: readonly Uint8Array[],
+    reason: UndeliverableReason,
+    others: number,
+  ): Event | undefined;
   onRejected?(peer: Peer, reason: RejectReason): Event | undefined;
   /** Only for dealers whose port has `tellsPeers`. */
   onPeerCame?(peer: Peer): Event | undefined;

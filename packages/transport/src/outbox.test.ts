@@ -4,7 +4,13 @@ import { Outbox } from './outbox.js';
 import type { OutboxLimits, SendOutcome } from './outbox.js';
 import type { Peer, UndeliverableReason } from './port.js';
 
-const LIMITS: OutboxLimits = { peerQueueMax: 100, peerQueueMaxBytes: 10_000, queueMax: 1000, queueMaxBytes: 100_000 };
+const LIMITS: OutboxLimits = {
+  peerQueueMax: 100,
+  peerQueueMaxBytes: 10_000,
+  peerReportsMax: 100,
+  queueMax: 1000,
+  queueMaxBytes: 100_000,
+};
 
 function peer(key: string): Peer {
   return { key, id: Buffer.from(key) };
@@ -37,8 +43,9 @@ class Host {
     return undefined;
   }
 
-  onUndeliverable(to: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.undelivered.push(`${to.key}:${Buffer.concat(frames).toString()} ${reason}`);
+  onUndeliverable(to: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void {
+    const more = others === 0 ? '' : ` and ${others} others`;
+    this.undelivered.push(`${to.key}:${Buffer.concat(frames).toString()} ${reason}${more}`);
     this.onReport?.(to);
   }
 
@@ -326,6 +333,21 @@ describe('Outbox', () => {
       expect([outbox.pendingFor(A), outbox.pendingFor(B), outbox.pending]).toEqual([0, 1, 1]);
     });
 
+    it('counts what is left of a long queue in the last report allowed', () => {
+      const { host, outbox, send } = setUp({ peerReportsMax: 2 });
+      host.full.add('a').add('b');
+      send(B, '1');
+      send(A, '1', '2', '3', '4', '5');
+      outbox.forget(A);
+
+      expect(host.undelivered).toEqual(['a:1 unreachable', 'a:2 unreachable and 3 others']);
+      expect([outbox.pendingFor(A), outbox.pending, outbox.heldBytes]).toEqual([0, 1, 1 + 256]);
+      send(A, '6', '7');
+      host.full.clear();
+      outbox.resume(A);
+      expect(host.sent).toEqual(['a:6', 'a:7']);
+    });
+
     it('does the same for the bytes', () => {
       const { host, send } = setUp({ peerQueueMaxBytes: 10 });
       host.full.add('a');
@@ -555,9 +577,9 @@ describe('Outbox', () => {
       const given: Uint8Array[][] = [];
       host.onReport = () => undefined;
       const report = host.onUndeliverable.bind(host);
-      host.onUndeliverable = (to, frames, reason) => {
+      host.onUndeliverable = (to, frames, ...how) => {
         given.push([...frames]);
-        report(to, frames, reason);
+        report(to, frames, ...how);
       };
       const own = new Uint8Array(100).fill(1);
       outbox.send(A, [new Uint8Array(8192).fill(7).subarray(0, 200), own]);

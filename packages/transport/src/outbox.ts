@@ -29,7 +29,7 @@ export interface OutboxHost {
    * may be tried meanwhile.
    */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
-  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void;
   /** The transport has taken the message. Absent without a listener. */
   onSent?: ((peer: Peer, frames: readonly Uint8Array[]) => void) | undefined;
 }
@@ -38,6 +38,7 @@ export interface OutboxHost {
 export interface OutboxLimits {
   readonly peerQueueMax: number;
   readonly peerQueueMaxBytes: number;
+  readonly peerReportsMax: number;
   readonly queueMax: number;
   readonly queueMaxBytes: number;
 }
@@ -59,7 +60,7 @@ interface Attempt {
 /** The waiting messages of one congested peer, oldest first. Without a timer, its turn has come or it is being tried. */
 class Lane {
   readonly peer: Peer;
-  readonly messages = new Fifo<Message>();
+  messages = new Fifo<Message>();
   /** True while its head is being tried. */
   trying = false;
   bytes = 0;
@@ -333,15 +334,27 @@ export class Outbox {
     this.#report(peer, frames, 'congested');
   }
 
-  /** Reports parked messages, except one being tried: its outcome decides. */
+  /** Reports parked messages, except one being tried: its outcome decides. The last of the reports allowed counts the rest. */
   #lose(lane: Lane, reason: UndeliverableReason): void {
     this.#parked.delete(lane.peer.key);
     lane.lost = true;
     lane.timer?.cancel();
     lane.timer = undefined;
     if (lane.trying) this.#takeHead(lane);
+    let reports = this.#limits.peerReportsMax;
     for (let message = this.#takeHead(lane); message !== undefined; message = this.#takeHead(lane))
-      this.#report(message.peer, message.frames, reason);
+      this.#report(message.peer, message.frames, reason, --reports > 0 ? 0 : this.#dropRest(lane));
+  }
+
+  /** Returns how many messages were left. */
+  #dropRest(lane: Lane): number {
+    const { length } = lane.messages;
+    this.#pending -= length;
+    this.#waiting -= length;
+    this.#waitingBytes -= lane.bytes;
+    lane.messages = new Fifo();
+    lane.bytes = 0;
+    return length;
   }
 
   #takeHead(lane: Lane): Message | undefined {
@@ -358,9 +371,9 @@ export class Outbox {
     if (this.#host.onSent !== undefined && this.#closing === undefined) this.#host.onSent(peer, frames);
   }
 
-  #report(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
+  #report(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others = 0): void {
     this.#pending--;
-    if (this.#closing === undefined) this.#host.onUndeliverable(peer, frames, reason);
+    if (this.#closing === undefined) this.#host.onUndeliverable(peer, frames, reason, others);
   }
 }
 

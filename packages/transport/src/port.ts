@@ -83,11 +83,14 @@ export interface PortListener {
    * neither ZeroMQ nor the in-memory network reports it to a dealer that binds or a router that connects.
    */
   onPeerGone(peer: Peer): void;
-  /** A message given to `send` did not go out. May be called from inside `send`. */
-  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+  /**
+   * A message given to `send` did not go out, nor did `others`, which waited behind it: only with `peerReportsMax`, otherwise 0. May be called
+   * from inside `send`.
+   */
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void;
   /**
    * The transport has taken this message: it is queued at a connection, or at an endpoint that this socket connects to. For each message given
-   * to `send`, either this or `onUndeliverable` is called, once, unless the port has closed or failed by then. May be called from inside `send`.
+   * to `send`, either this or `onUndeliverable` is called, once or as one of `others`, unless the port has closed or failed by then. May be called from inside `send`.
    * Looked up once, at `start`; if absent, it costs nothing.
    */
   onSent?(peer: Peer, frames: readonly Uint8Array[]): void;
@@ -127,6 +130,8 @@ export interface PortOptions {
   readonly peerQueueMax?: number;
   /** Waiting bytes of one congested peer before it counts as lost; default 64 MiB. */
   readonly peerQueueMaxBytes?: number;
+  /** Reports of what one lost peer leaves behind; the last one counts the rest, however many. Default: one per message. */
+  readonly peerReportsMax?: number;
   /** Waiting messages of all peers together; default 100,000. */
   readonly queueMax?: number;
   /** Waiting bytes of all peers together; default 256 MiB. */

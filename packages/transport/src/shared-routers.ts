@@ -181,7 +181,7 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
   };
   return {
     onMessage: (peer, frames) => claimant(frames)?.onMessage(peer, frames),
-    onUndeliverable: (peer, frames, reason) => claimant(frames)?.onUndeliverable(peer, frames, reason),
+    onUndeliverable: (peer, frames, reason, others) => claimant(frames)?.onUndeliverable(peer, frames, reason, others),
     onPeerGone: (peer) => {
       all((listener) => {
         listener.onPeerGone(peer);

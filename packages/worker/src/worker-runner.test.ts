@@ -123,7 +123,11 @@ describe('WorkerRunner', () => {
 
   it.each<[string, (listener: PortListener) => void, string]>([
     ['a lost connection', (listener) => listener.onPeerGone(ROUTER_PEER), 'peer-gone'],
-    ['an undeliverable message', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'congested'), 'undeliverable'],
+    [
+      'an undeliverable message',
+      (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'congested', 0),
+      'undeliverable',
+    ],
     ['a broken socket', (listener) => listener.onBroken(new Error('broken')), 'socket-failed'],
   ])('%s ends the conversation without a flush, and the next one begins', async (_what, happen, reason) => {
     const bench = new Bench();

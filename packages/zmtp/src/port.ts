@@ -20,8 +20,8 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
       clock: world.clock,
       memory: world.memory,
       transmit: (peer, frames) => this.transmit(peer, frames),
-      onUndeliverable: (peer, frames, reason) => {
-        this.#hearing()?.onUndeliverable(peer, frames, reason);
+      onUndeliverable: (peer, frames, reason, others) => {
+        this.#hearing()?.onUndeliverable(peer, frames, reason, others);
       },
     };
     this.outbox = new Outbox(options, this.#outboxHost);

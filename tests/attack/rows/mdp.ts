@@ -2,6 +2,7 @@
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
+import { leaveUnread } from './unread.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -55,6 +56,11 @@ export const MDP: readonly Attack[] = [
       const lists = Buffer.concat([request('mmi.services', 'x'), request('mmi.workers', 'x')]);
       await stage.flood(clients, 100, () => lists);
     },
+  },
+  {
+    name: 'mdp/unread-answers',
+    does: 'a client that asks for 200,000 small answers, reads none and leaves, again and again',
+    run: (stage) => leaveUnread(stage, 'mdp', request('mmi.service', 'x')),
   },
   {
     name: 'mdp/small-bodies-in-large-buffers',

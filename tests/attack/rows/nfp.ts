@@ -3,6 +3,7 @@ import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import type { Attack } from '../attack.js';
 import { message } from '../wire.js';
+import { leaveUnread } from './unread.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -130,6 +131,11 @@ export const NFP: readonly Attack[] = [
         ),
       );
     },
+  },
+  {
+    name: 'nfp/unread-answers',
+    does: 'a client that asks about 200,000 jobs that nobody has, reads no answer and leaves, again and again',
+    run: (stage) => leaveUnread(stage, 'nfp', call('0x06', 'nobody', 'all', '{}')),
   },
   {
     name: 'nfp/jobs-nobody-serves',

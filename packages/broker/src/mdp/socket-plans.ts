@@ -2,7 +2,7 @@
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
-import { CONNECTIONS } from '../shared/connections.js';
+import { CONNECTIONS, LONG_QUEUES } from '../shared/connections.js';
 import type { MdpBrokerEvent, MdpOwnEvent } from './engine/events.js';
 import type { MdpBrokerSettings, MdpPoolSettings } from './options.js';
 
@@ -16,6 +16,7 @@ export function socketPlan(settings: MdpBrokerSettings): SocketPlan<SocketEvent>
     // Rule 19: a client may send this many requests before it reads the first reply. The port's defaults bound the bytes.
     peerQueueMax: clientRequestsMax,
     queueMax: Math.max(clientRequestsMax, requestQueueMax),
+    ...LONG_QUEUES,
   });
 }
 
@@ -41,9 +42,9 @@ function routerPlan(settings: MdpBrokerSettings | MdpPoolSettings, queues: PortO
     port: { maxMessageFrames, maxMessageBytes, lingerMs, ...queues, ...CONNECTIONS },
     onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeMdpAtBroker(frames, decodeOptions) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
-    onUndeliverable: (peer, frames, reason) => {
+    onUndeliverable: (peer, frames, reason, others) => {
       const command = decodeOwn(frames);
-      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason };
+      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason, others };
     },
     onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
   };

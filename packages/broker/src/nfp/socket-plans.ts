@@ -3,7 +3,7 @@ import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from '@proj/f
 import type { NfpFromBroker } from '@proj/frames/nfp';
 import type { Peer, PortOptions, PublisherPlan, SocketPlan } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
-import { CONNECTIONS } from '../shared/connections.js';
+import { CONNECTIONS, LONG_QUEUES } from '../shared/connections.js';
 import type { NfpBrokerEvent } from './engine/events.js';
 import type { Traffic } from './engine/management/mmi.js';
 import type { NfpBrokerSettings } from './options.js';
@@ -47,9 +47,9 @@ function socketPlan(
       return { kind: 'message', peer, command: decodeNfpAtBroker(frames) };
     },
     onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
-    onUndeliverable: (peer, frames, reason) => {
+    onUndeliverable: (peer, frames, reason, others) => {
       const command = decodeOwn(frames);
-      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason };
+      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason, others };
     },
     onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
   };
@@ -64,7 +64,7 @@ function managementPlan(plan: SocketPlan<NfpBrokerEvent>): SocketPlan<NfpBrokerE
       return event?.kind === 'message' ? { ...event, at: 'management' } : event;
     },
     onPeerGone: () => undefined,
-    onUndeliverable: (peer, frames, reason) => plan.onUndeliverable?.(manager(peer), frames, reason),
+    onUndeliverable: (peer, frames, reason, others) => plan.onUndeliverable?.(manager(peer), frames, reason, others),
     onRejected: (peer, reason) => plan.onRejected?.(manager(peer), reason),
   };
 }
@@ -85,7 +85,8 @@ export function withoutMark(peer: Peer): Peer {
 
 function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs, jobsMax }: NfpBrokerSettings): PortOptions {
   // Only the worker's own reading limits its calls, so all jobs may be on their way to it. The defaults limit their bytes.
-  return { maxMessageFrames, maxMessageBytes, lingerMs, peerQueueMax: jobsMax, queueMax: jobsMax, ...CONNECTIONS };
+  const queues = { peerQueueMax: jobsMax, queueMax: jobsMax, ...LONG_QUEUES };
+  return { maxMessageFrames, maxMessageBytes, lingerMs, ...queues, ...CONNECTIONS };
 }
 
 /** Decodes one of our commands that was not delivered. Decoding again costs nothing in normal operation; remembering every message would. */

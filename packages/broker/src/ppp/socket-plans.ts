@@ -1,7 +1,7 @@
 /** 6/PPP at the sockets: how events on a frontend or backend ROUTER become engine events. */
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
-import { CONNECTIONS } from '../shared/connections.js';
+import { CONNECTIONS, LONG_QUEUES } from '../shared/connections.js';
 import type { PppBackendEvent, PppFrontendEvent } from './engine/events.js';
 import type { PppBackendSettings } from './options.js';
 
@@ -40,10 +40,15 @@ export function frontendPlan(ends: Ends, settings: PppBackendSettings): SocketPl
     kind: 'router',
     ...endsOf(ends, FRONTEND),
     // A client may send this many requests before it reads the first reply. The port's defaults bound the bytes.
-    port: { ...portOptions(settings), peerQueueMax: settings.requestQueueMax, queueMax: settings.requestQueueMax },
+    port: {
+      ...portOptions(settings),
+      peerQueueMax: settings.requestQueueMax,
+      queueMax: settings.requestQueueMax,
+      ...LONG_QUEUES,
+    },
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtFrontend(frames) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', socket, peer }),
-    onUndeliverable: (peer, _frames, reason) => ({ kind: 'undeliverable', socket, peer, reason }),
+    onUndeliverable: (peer, _frames, reason, others) => ({ kind: 'undeliverable', socket, peer, reason, others }),
     onRejected: (peer, reason) => ({ kind: 'rejected', socket, peer, reason }),
   };
 }

@@ -9,3 +9,6 @@ export const CONNECTIONS = {
   // connection.
   connectionHeartbeatMs: 10_000,
 } satisfies PortOptions;
+
+/** For ROUTERs that keep more than the default 1000 messages for a peer that does not read: to report each of 100,000 would take 0.2 s. */
+export const LONG_QUEUES = { peerReportsMax: 1000 } satisfies PortOptions;

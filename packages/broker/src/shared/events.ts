@@ -17,8 +17,12 @@ export type PeerEvent<Command> =
   | Undeliverable<{ readonly peer: Peer; readonly command: Command }>
   | Rejected<{ readonly peer: Peer }>;
 
-/** A command sent earlier did not reach the peer. */
-export type Undeliverable<What> = What & { readonly kind: 'undeliverable'; readonly reason: UndeliverableReason };
+/** A command sent earlier did not reach the peer. `others`: how many more were lost behind it; default none. */
+export type Undeliverable<What> = What & {
+  readonly kind: 'undeliverable';
+  readonly reason: UndeliverableReason;
+  readonly others?: number;
+};
 
 /** A message of the peer was over the socket's limits and dropped undecoded. */
 export type Rejected<Who> = Who & { readonly kind: 'rejected'; readonly reason: RejectReason };

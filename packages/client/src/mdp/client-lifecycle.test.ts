@@ -189,7 +189,7 @@ describe('a failing machine', () => {
   });
 
   it.each<[string, (listener: PortListener) => void]>([
-    ['an undeliverable message', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'unreachable')],
+    ['an undeliverable message', (listener) => listener.onUndeliverable(ROUTER_PEER, [], 'unreachable', 0)],
     ['a connection that ended', (listener) => listener.onPeerGone(ROUTER_PEER)],
     ['a broken socket', (listener) => listener.onBroken(new Error('broken'))],
   ])('%s: the request is resent on another socket', async (_, happen) => {

@@ -127,7 +127,8 @@ describe('rule 4: a producer that does not read', () => {
     queue.produce('p', 'a', 'x');
     const lost = queue.step({ kind: 'ack-undeliverable', peer: peerNamed('p'), reason: 'unreachable' });
     expect(lost).toEqual(['note ack-undeliverable unreachable p']);
-    expect([queue.stats.messages, queue.dropped]).toEqual([1, { 'ack-undeliverable': 1 }]);
+    queue.step({ kind: 'ack-undeliverable', peer: peerNamed('p'), reason: 'unreachable', others: 7 });
+    expect([queue.stats.messages, queue.dropped]).toEqual([1, { 'ack-undeliverable': 9 }]);
   });
 });
 

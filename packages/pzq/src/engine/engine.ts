@@ -206,7 +206,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         out.drop(event.reason, event.socket, event.peer);
         break;
       case 'ack-undeliverable':
-        out.loseAck(event.reason, event.peer);
+        out.loseAcks(event.reason, event.peer, 1 + (event.others ?? 0));
         break;
       case 'revive':
         this.#deadLetters.withdraw(event.seqs);

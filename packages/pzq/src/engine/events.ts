@@ -50,8 +50,13 @@ export type PzqEvent =
   | { readonly kind: 'start' }
   /** From a producer. `acksWaiting`: answers that the socket still holds because the producer does not read. */
   | { readonly kind: 'produce'; readonly peer: Peer; readonly command: PzqFromProducer; readonly acksWaiting: number }
-  /** The answer of an earlier `send-ack` was not delivered. */
-  | { readonly kind: 'ack-undeliverable'; readonly peer: Peer; readonly reason: UndeliverableReason }
+  /** The answer of an earlier `send-ack` was not delivered, nor were `others` behind it; default 0. */
+  | {
+      readonly kind: 'ack-undeliverable';
+      readonly peer: Peer;
+      readonly reason: UndeliverableReason;
+      readonly others?: number;
+    }
   /** From a consumer; `peer` if the transport reports it. */
   | {
       readonly kind: 'consumer';

@@ -147,9 +147,9 @@ export class Output extends StepOutput<PzqEffect> {
     this.note(`${reason} ${socket} ${peer?.key ?? ''}`, peer === undefined ? note : { ...note, peer });
   }
 
-  /** An answer was not delivered; its message stays stored or rejected. */
-  loseAck(reason: UndeliverableReason, peer: Peer): void {
-    this.counters.dropped['ack-undeliverable']++;
+  /** Answers were not delivered; their messages stay stored or rejected. */
+  loseAcks(reason: UndeliverableReason, peer: Peer, answers: number): void {
+    this.counters.dropped['ack-undeliverable'] += answers;
     this.note(`${reason} ${peer.key}`, { kind: 'note', code: 'ack-undeliverable', reason, peer });
   }
 

@@ -100,6 +100,14 @@ export const CONGESTION: Cases<PortRig> = {
     const station = await readAll(rig, slow, kept.length);
     equal(heads(station).slice(1), kept, 'messages');
   },
+  async 'counts what a lost peer leaves behind in the last report allowed'(rig) {
+    const { router, slow } = await congested(rig, { peerQueueMax: 20, peerReportsMax: 2 });
+    const counts = router.undeliverable.map(({ others }) => others);
+    check(counts[0] === 0 && (counts[1] ?? 0) > 10, 'the second report does not count the rest');
+    // What is neither reported nor counted arrives.
+    const lost = counts.reduce((sum, others) => sum + 1 + others, 0);
+    equal((await readAll(rig, slow, MESSAGES - lost)).messages.length, MESSAGES - lost + 1, 'messages');
+  },
   async 'bounds what is parked for a peer by bytes too'(rig) {
     const { router, peer } = await congested(rig, { peerQueueMaxBytes: 20 * BODY.length });
     check(router.undeliverable.length >= 20, 'nothing overflowed');

@@ -35,7 +35,11 @@ export class PortPeer extends TestListener implements PortListener {
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
   readonly gone: Peer[] = [];
   readonly sent: (readonly Uint8Array[])[] = [];
-  readonly undeliverable: { readonly frames: readonly Uint8Array[]; readonly reason: UndeliverableReason }[] = [];
+  readonly undeliverable: {
+    readonly frames: readonly Uint8Array[];
+    readonly reason: UndeliverableReason;
+    readonly others: number;
+  }[] = [];
   readonly rejected: RejectReason[] = [];
   readonly refused: HandshakeRefusal[] = [];
   /** Called with each message, after it was recorded. */
@@ -65,8 +69,8 @@ export class PortPeer extends TestListener implements PortListener {
     this.wake();
   }
 
-  onUndeliverable(_peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.undeliverable.push({ frames, reason });
+  onUndeliverable(_peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void {
+    this.undeliverable.push({ frames, reason, others });
     this.wake();
   }
 

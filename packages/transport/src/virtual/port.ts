@@ -2,15 +2,7 @@
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
-import type {
-  HandshakeRefusal,
-  Peer,
-  PortListener,
-  PortOptions,
-  RejectReason,
-  SocketPort,
-  UndeliverableReason,
-} from '../port.js';
+import type { HandshakeRefusal, Peer, PortListener, PortOptions, RejectReason, SocketPort } from '../port.js';
 import type { ConnectionEnd } from './connection.js';
 import { VirtualConnector } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
@@ -33,8 +25,9 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
     this.#outboxHost = {
       clock: process.clock,
       transmit: (peer, frames) => this.transmit(peer, frames),
-      onUndeliverable: (peer, frames, reason) => {
-        this.#reportUndeliverable(peer, frames, reason);
+      onUndeliverable: (peer, frames, reason, others) => {
+        this.record('undeliverable', peer, frames);
+        this.listener?.onUndeliverable(peer, frames, reason, others);
       },
     };
     this.outbox = new Outbox(this.options, this.#outboxHost);
@@ -187,11 +180,6 @@ export abstract class VirtualPort extends VirtualSocket<PortListener> implements
     }
     this.disconnect(lingerMs === 0 ? 'abort' : 'close');
     this.process.resources.delete(this);
-  }
-
-  #reportUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.record('undeliverable', peer, frames);
-    this.listener?.onUndeliverable(peer, frames, reason);
   }
 
   #reject(peer: Peer, frames: readonly Uint8Array[], reason: RejectReason): void {

@@ -139,8 +139,8 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   /** @internal Called by the outbox. */
-  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.#listener?.onUndeliverable(peer, frames, reason);
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void {
+    this.#listener?.onUndeliverable(peer, frames, reason, others);
   }
 
   readonly #onTaken = (): void => {

@@ -299,7 +299,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   /** Rule 16. */
-  #onUndeliverable({ peer, command, reason }: MdpBrokerEvent & { kind: 'undeliverable' }): void {
+  #onUndeliverable({ peer, command, reason, others = 0 }: MdpBrokerEvent & { kind: 'undeliverable' }): void {
     const worker = this.#state.workers.find(peer);
     switch (command.kind) {
       case 'worker-request':
@@ -312,7 +312,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         break;
       case 'client-partial':
       case 'client-final':
-        this.#out.dropReply('reply-undeliverable', peer, command.service);
+        this.#out.dropReply('reply-undeliverable', peer, command.service, 1 + others);
         if (reason === 'unreachable') this.#dispatcher.clientGone(peer);
         break;
       default:

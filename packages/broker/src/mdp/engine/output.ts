@@ -130,9 +130,9 @@ export class Output extends StepOutput<MdpBrokerEffect> {
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, peer, service });
   }
 
-  /** A reply, or part of one, did not reach the client. */
-  dropReply(reason: MdpReplyLoss, peer: Peer, service: string): void {
-    this.counters.dropped[reason]++;
+  /** A reply, or part of one, did not reach the client, or several. */
+  dropReply(reason: MdpReplyLoss, peer: Peer, service: string, replies = 1): void {
+    this.counters.dropped[reason] += replies;
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, peer, service });
   }
 

@@ -338,9 +338,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   }
 
   /** Rule 7: for a worker this is a loss; for a client only the answer is lost. OPEN and DISCONNECT have nobody left to reach. */
-  #onUndeliverable({ peer, command, reason }: NfpBrokerEvent & { kind: 'undeliverable' }): void {
+  #onUndeliverable({ peer, command, reason, others = 0 }: NfpBrokerEvent & { kind: 'undeliverable' }): void {
     if (command.kind === 'client-answer') {
-      this.#out.dropAnswer('unroutable', peer, command.service);
+      this.#out.dropAnswer('unroutable', peer, command.service, 1 + others);
     } else if (command.kind !== 'broker-open' && command.kind !== 'broker-disconnect') {
       const worker = this.#state.workers.find(peer.key);
       if (worker !== undefined) this.#registration.lose([worker], reason);

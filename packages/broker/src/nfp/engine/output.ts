@@ -229,9 +229,9 @@ export class Output extends StepOutput<NfpBrokerEffect> {
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
-  /** An answer did not reach the client. */
-  dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string): void {
-    this.counters.dropped[reason]++;
+  /** An answer did not reach the client, or several. */
+  dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string, answers = 1): void {
+    this.counters.dropped[reason] += answers;
     this.#noteOf({ kind: 'note', code: 'answer-dropped', reason, peer, service });
   }
 

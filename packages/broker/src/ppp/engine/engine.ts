@@ -124,7 +124,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
         this.#out.dropMessage(event.reason === 'too-many-frames' ? 'too-large' : event.reason, 'frontend', peer);
         break;
       case 'undeliverable':
-        this.#out.dropReply(peer);
+        this.#out.dropReply(peer, 1 + (event.others ?? 0));
         if (event.reason === 'unreachable') this.#clientGone(peer);
         break;
       case 'peer-gone':

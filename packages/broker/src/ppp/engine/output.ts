@@ -89,9 +89,9 @@ export class Output<Effect> extends StepOutput<Effect | PppBackendEffect> {
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, socket: 'frontend', peer });
   }
 
-  /** A reply did not reach its client. */
-  dropReply(peer: Peer): void {
-    this.counters.dropped['reply-undeliverable']++;
+  /** A reply did not reach its client, or several. */
+  dropReply(peer: Peer, replies = 1): void {
+    this.counters.dropped['reply-undeliverable'] += replies;
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason: 'reply-undeliverable', socket: 'frontend', peer });
   }
 
