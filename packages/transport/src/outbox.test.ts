@@ -333,6 +333,19 @@ describe('Outbox', () => {
       expect([outbox.pendingFor(A), outbox.pendingFor(B), outbox.pending]).toEqual([0, 1, 1]);
     });
 
+    it('keeps one peer object for all that is parked, although libzmq makes one for each message', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      const [first, second] = [peer('a'), peer('a')];
+      const given: Peer[] = [];
+      host.onReport = (to) => given.push(to);
+      send(first, '1');
+      send(second, '2');
+      outbox.forget(peer('a'));
+
+      expect([given.length, given.every((one) => one === first)]).toEqual([2, true]);
+    });
+
     it('counts what is left of a long queue in the last report allowed', () => {
       const { host, outbox, send } = setUp({ peerReportsMax: 2 });
       host.full.add('a').add('b');

@@ -314,8 +314,8 @@ export class Outbox {
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      // It will wait, so it must not keep its neighbours' memory alive.
-      lane.messages.push({ peer, frames: compactAll(frames), bytes });
+      // It will wait, so it must not keep its neighbours' memory alive, nor a peer of its own, which libzmq makes for each message.
+      lane.messages.push({ peer: lane.peer, frames: compactAll(frames), bytes });
     }
   }
 
