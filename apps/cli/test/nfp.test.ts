@@ -216,7 +216,12 @@ describe('proj post', () => {
 describe('proj', () => {
   it('lists workers and services of a NORFAB broker', async () => {
     const workers = await proj('workers', '--protocol', 'nfp');
-    expect(workers.stdout).toMatch(/^WORKER +SERVICE +STATE .*\nw1 +sample +alive .*\nw2 +sample +alive /);
+    const [heading, ...rows] = workers.stdout.trimEnd().split('\n');
+    expect(heading).toMatch(/^WORKER +SERVICE +STATE /);
+    // The one that registered first comes first.
+    expect(rows.sort()).toEqual(
+      [/^w1 +sample +alive /, /^w2 +sample +alive /].map((row) => expect.stringMatching(row)),
+    );
     const services = await proj('services', '--protocol', 'nfp', '--json');
     expect(JSON.parse(services.stdout)).toEqual([{ name: 'sample', workers: 2, 'workers alive': 2, queued: 0 }]);
   });
