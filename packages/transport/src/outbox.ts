@@ -2,8 +2,8 @@
  * Messages that a socket was given and the transport has not taken yet: one attempt per peer at a time, in order per peer. A peer that does not
  * read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Contains no socket and no policy.
  */
-import { compactAll } from '@proj/frames';
 import type { Clock, Timer } from '@proj/heartbeat';
+import { keepOneOfMany, keptFrames, type KeptBody } from './engine/kept-body.js';
 import { Fifo } from './fifo.js';
 import { assertFrames } from './limits.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -49,6 +49,12 @@ interface Message {
   readonly bytes: number;
 }
 
+/** A message of a congested peer. It holds no memory that it shares with others, nor a peer of its own, which libzmq makes for each message. */
+interface ParkedMessage {
+  readonly kept: KeptBody;
+  readonly bytes: number;
+}
+
 /** A message being tried. */
 interface Attempt {
   readonly peer: Peer;
@@ -60,7 +66,7 @@ interface Attempt {
 /** The waiting messages of one congested peer, oldest first. Without a timer, its turn has come or it is being tried. */
 class Lane {
   readonly peer: Peer;
-  messages = new Fifo<Message>();
+  messages = new Fifo<ParkedMessage>();
   /** True while its head is being tried. */
   trying = false;
   bytes = 0;
@@ -240,7 +246,7 @@ export class Outbox {
     const head = lane.messages.peek();
     if (head === undefined) return;
     lane.trying = true;
-    this.#attempt(head.peer, head.frames, lane);
+    this.#attempt(lane.peer, keptFrames(head.kept), lane);
   }
 
   #offer(peer: Peer, frames: readonly Uint8Array[]): void {
@@ -314,8 +320,7 @@ export class Outbox {
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      // It will wait, so it must not keep its neighbours' memory alive, nor a peer of its own, which libzmq makes for each message.
-      lane.messages.push({ peer: lane.peer, frames: compactAll(frames), bytes });
+      lane.messages.push({ kept: keepOneOfMany(frames), bytes });
     }
   }
 
@@ -343,7 +348,7 @@ export class Outbox {
     if (lane.trying) this.#takeHead(lane);
     let reports = this.#limits.peerReportsMax;
     for (let message = this.#takeHead(lane); message !== undefined; message = this.#takeHead(lane))
-      this.#report(message.peer, message.frames, reason, --reports > 0 ? 0 : this.#dropRest(lane));
+      this.#report(lane.peer, keptFrames(message.kept), reason, --reports > 0 ? 0 : this.#dropRest(lane));
   }
 
   /** Returns how many messages were left. */
@@ -357,7 +362,7 @@ export class Outbox {
     return length;
   }
 
-  #takeHead(lane: Lane): Message | undefined {
+  #takeHead(lane: Lane): ParkedMessage | undefined {
     const message = lane.messages.shift();
     if (message === undefined) return undefined;
     this.#waiting--;

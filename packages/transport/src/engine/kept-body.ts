@@ -1,7 +1,7 @@
 /** Bodies that wait, in memory of their own. Knows no protocol. */
 import { compactAll, EMPTY_FRAME, latin1, slackOf, totalBytes } from '@proj/frames';
 
-/** Up to this many bytes, a string is cheaper to keep than a frame with memory of its own. */
+/** Up to this many bytes, a string is cheaper to keep than frames with memory of their own. */
 const TEXT_MAX_BYTES = 256;
 /** More frames than this are joined if they are short: then their objects take more memory than their bytes. */
 const FRAMES_MAX = 8;
@@ -9,9 +9,9 @@ const SHORT_BYTES = 128;
 /** Frames made of texts share pieces of this size. */
 const PIECE_BYTES = 8192;
 
-/** Many short frames in one piece of memory, which holds nothing else, and where each ends. */
+/** Short frames in one piece of memory, which holds nothing else, or in a text with a character for each byte; and where each ends. */
 export interface JoinedFrames {
-  readonly memory: Uint8Array;
+  readonly memory: Uint8Array | string;
   readonly ends: readonly number[];
 }
 
@@ -28,13 +28,14 @@ export function keepBody(frames: readonly Uint8Array[]): KeptBody {
 }
 
 /**
- * As {@link keepBody}, for one of very many bodies that wait: a small single frame becomes text. V8 takes the memory of each buffer from an allocator that hardly gives it
- * back, but that of a string from its own heap. Costs more CPU if the body waits only for a moment.
+ * As {@link keepBody}, for one of very many bodies that wait: a small one becomes text. V8 takes the memory of each buffer from an allocator that hardly gives it back, but
+ * that of a string from its own heap. Costs more CPU if the body waits only for a moment.
  */
 export function keepOneOfMany(frames: readonly Uint8Array[]): KeptBody {
+  if (totalBytes(frames) > TEXT_MAX_BYTES || slackOf(frames) === 0) return keepBody(frames);
   const [only] = frames;
-  const isText = frames.length === 1 && only !== undefined && only.length <= TEXT_MAX_BYTES && slackOf(frames) > 0;
-  return isText ? latin1(only) : keepBody(frames);
+  if (frames.length === 1 && only !== undefined) return latin1(only);
+  return { memory: frames.map(latin1).join(''), ends: endsOf(frames) };
 }
 
 /** The frames of a kept body, for use at once: they may share memory with others, so keep the body, not the frames. */
@@ -44,10 +45,11 @@ export function keptFrames(body: KeptBody): readonly Uint8Array[] {
 }
 
 /** Not with `subarray`, which looks for a subclass: a body may have thousands of frames. */
-function viewsOf({ memory: { buffer }, ends }: JoinedFrames): readonly Uint8Array[] {
+function viewsOf({ memory, ends }: JoinedFrames): readonly Uint8Array[] {
+  const { buffer, byteOffset } = typeof memory === 'string' ? frameOf(memory) : memory;
   let from = 0;
   return ends.map((end) => {
-    const view = end === from ? EMPTY_FRAME : new Uint8Array(buffer, from, end - from);
+    const view = end === from ? EMPTY_FRAME : new Uint8Array(buffer, byteOffset + from, end - from);
     from = end;
     return view;
   });
@@ -77,12 +79,16 @@ function frameOf(text: string): Uint8Array {
 export function joinFrames(frames: readonly Uint8Array[]): KeptBody {
   if (frames.length <= FRAMES_MAX || totalBytes(frames) > frames.length * SHORT_BYTES) return frames;
   const memory = new Uint8Array(totalBytes(frames));
-  let at = 0;
-  const ends = frames.map((frame) => {
-    if (frame.length > 0) memory.set(frame, at);
-    return (at += frame.length);
+  const ends = endsOf(frames);
+  frames.forEach((frame, index) => {
+    if (frame.length > 0) memory.set(frame, (ends[index] as number) - frame.length);
   });
   return { memory, ends };
+}
+
+function endsOf(frames: readonly Uint8Array[]): readonly number[] {
+  let at = 0;
+  return frames.map(({ length }) => (at += length));
 }
 
 function isJoined(body: Exclude<KeptBody, string>): body is JoinedFrames {
