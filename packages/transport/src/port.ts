@@ -90,8 +90,8 @@ export interface PortListener {
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason, others: number): void;
   /**
    * The transport has taken this message: it is queued at a connection, or at an endpoint that this socket connects to. For each message given
-   * to `send`, either this or `onUndeliverable` is called, once or as one of `others`, unless the port has closed or failed by then. May be called from inside `send`.
-   * Looked up once, at `start`; if absent, it costs nothing.
+   * to `send`, either this or `onUndeliverable` is called, once, unless it is one of the `others` there, or the port has closed or failed by then.
+   * May be called from inside `send`. Looked up once, at `start`; if absent, it costs nothing.
    */
   onSent?(peer: Peer, frames: readonly Uint8Array[]): void;
   /** A message over the limits was dropped before decoding. */
