@@ -2,6 +2,7 @@
 import { memoryRecords } from '@proj/transport';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
+import { SLICE } from '../../shared/errands.js';
 
 let broker: BrokerUnderTest;
 beforeEach(() => {
@@ -81,6 +82,20 @@ describe('a paused queue', () => {
     expect(broker.engine.detail(broker.now).services[0]).not.toHaveProperty('isPaused');
   });
 
+  it('rule 38: is resumed a slice at a time, in order, unless it is paused again', () => {
+    worker('w1', 0);
+    pause(true);
+    for (let index = 0; index < 200; index++) broker.request('c1', `j${index}`, 'mail');
+    broker.ready('w1', 300);
+    expect(pause(false)).toHaveLength(SLICE);
+    expect(broker.request('c1', 'later', 'mail')).toEqual(['-> c1 ACCEPTED later']);
+    pause(true);
+    expect(broker.advance(10)).toEqual([]);
+    pause(false);
+    expect(broker.advance(10).at(-1)).toMatch(/REQUEST later mail$/);
+    expect(broker.request('c1', 'last', 'mail')).toContain('-> w1 REQUEST last mail');
+  });
+
   it('rule 38: keeps what waits without a worker, and its waiting limit runs only after it is resumed', () => {
     broker.request('c1', 'j1', 'mail');
     pause(true);
@@ -127,5 +142,19 @@ describe('a purged queue', () => {
     broker.request('c1', 'j1', 'mail', 'guarantee');
     broker.stored(1);
     expect(broker.step({ kind: 'purge', queue: 'mail' })).toContain('store 2: +0 -1');
+  });
+
+  it('rule 39: is given up a slice at a time; meanwhile a free worker gets nothing from it, and what comes later stays', () => {
+    worker('w1');
+    for (let index = 0; index <= 200; index++) broker.request('c1', `j${index}`, 'mail');
+    broker.step({ kind: 'purge', queue: 'mail' });
+    expect(broker.dropped).toEqual({ purged: SLICE });
+    expect([...pause(true), ...pause(false)]).toEqual([]);
+    broker.advance(1);
+    expect(broker.dropped).toEqual({ purged: 2 * SLICE });
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.request('c2', 'later', 'mail')).toEqual(['-> c2 ACCEPTED later']);
+    expect(broker.advance(2)).toEqual(['3ms: -> w1 REQUEST later mail']);
+    expect(broker.dropped).toEqual({ purged: 200 });
   });
 });

@@ -31,8 +31,7 @@
  * | 35 | guaranteed jobs in a store | guarantee/guarantee.ts, guarantee/keeper.ts, guarantee/records.ts |
  * | 36 | guaranteed jobs asked for again | guarantee/repeats.ts, guarantee/guarantee.ts |
  * | 37 | dismissed peers | peers/farewells.ts, jobs/dispatcher.ts |
- * | 38 | paused queues | jobs/dispatcher.ts, jobs/queues.ts, engine.ts |
- * | 39 | purged queues | jobs/job-endings.ts, engine.ts |
+ * | 38, 39 | paused and purged queues | jobs/queue-control.ts, jobs/queues.ts |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
@@ -54,6 +53,7 @@ import { ADMIN, DROPPED_AS, LEGALITY } from './legality.js';
 import { Output } from './output.js';
 import type { Leaver, Scheduler, Worker } from './peers/peers.js';
 import { LostWorkers } from './jobs/lost-workers.js';
+import { QueueControl } from './jobs/queue-control.js';
 import { type PortParty, Registration } from './peers/registration.js';
 import { Results } from './jobs/results.js';
 import { routeScheduling } from './peers/schedulers.js';
@@ -71,6 +71,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #admin: AdminAnswers;
   readonly #endings: JobEndings;
   readonly #dispatcher: Dispatcher;
+  readonly #queues: QueueControl;
   readonly #results: Results;
   readonly #guarantee: Guarantee;
   readonly #registration: Registration;
@@ -93,6 +94,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#admin = new AdminAnswers(state, memory);
     this.#endings = endings;
     this.#dispatcher = dispatcher;
+    this.#queues = new QueueControl(state, out, dispatcher, endings);
     this.#results = results;
     this.#guarantee = guarantee;
     this.#registration = registration;
@@ -270,9 +272,9 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   #onQueue(event: EmqpBrokerEvent & { kind: 'pause' | 'purge' }): void {
     const queue = this.#state.queues.find(event.queue);
     if (queue === undefined) return;
-    if (event.kind === 'purge') this.#endings.purge(queue);
-    else if (event.isPaused) this.#dispatcher.pause(queue);
-    else this.#dispatcher.resume(queue);
+    if (event.kind === 'purge') this.#queues.purge(queue);
+    else if (event.isPaused) this.#queues.pause(queue);
+    else this.#queues.resume(queue);
   }
 
   /** A request that has not reached a queue. */

@@ -95,8 +95,8 @@ function assertWorker(worker: Worker, running: Set<Job>, errands: Errands): void
     check(subscription.weight <= last, 'a worker’s queues are in the order of weights');
     const isFree = worker.slots > 0 && !worker.isLeaving;
     check(subscription.free.taken === isFree, 'a worker is offered to its queues while it has a free slot');
-    const { isPaused, waiting } = subscription.queue;
-    check(!isFree || isPaused || waiting.size === 0, 'no job waits while a worker has a free slot');
+    const { isStopped, waiting } = subscription.queue;
+    check(!isFree || isStopped || waiting.size === 0, 'no job waits while a worker has a free slot');
     last = subscription.weight;
   }
   assertOpen(worker.open, running, errands);
@@ -123,7 +123,7 @@ function assertOpen(open: WorkerJobs, running: Set<Job>, errands: Errands): void
 }
 
 /** Each queue has a purpose; its waiting jobs are in order, can be sent, and do not wait for ever without a worker. */
-function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set<Job> {
+function assertQueues({ errands, queues, patience }: BrokerState, running: Set<Job>): Set<Job> {
   const waiting = new Set<Job>();
   const inFlight = new Map<Queue, number>();
   for (const job of running) inFlight.set(job.queue, (inFlight.get(job.queue) ?? 0) + 1);
@@ -146,7 +146,8 @@ function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set
     }
     for (const subscription of queue.free.values())
       check(queue.subscriptions.has(subscription), 'only workers of a queue are offered to it');
-    const isNamed = queue.name !== DEFAULT_QUEUE && !queue.isPaused;
+    const isNamed = queue.name !== DEFAULT_QUEUE && !queue.isStopped;
+    check(!queue.isHeld || errands.has(queue), 'what holds a queue goes on');
     const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && isNamed;
     check(Number.isFinite(queue.patience.at) === waitsForNobody, 'only a queue without workers loses patience');
     if (waitsForNobody) impatient++;

@@ -121,7 +121,7 @@ export class Dispatcher {
   /** Rule 13: a worker has its first free slot: it takes the next job, or becomes idle. */
   offer(worker: Worker): void {
     for (const subscription of worker.subscriptions) {
-      if (subscription.queue.isPaused) continue;
+      if (subscription.queue.isStopped) continue;
       const job = subscription.queue.next();
       if (job === undefined) continue;
       this.#dispatch(job, subscription);
@@ -130,22 +130,20 @@ export class Dispatcher {
     for (const subscription of worker.subscriptions) subscription.queue.free.add(subscription);
   }
 
-  /** Rule 38: jobs waiting in the queue stay there. */
-  pause(queue: Queue): void {
-    queue.isPaused = true;
-    this.#state.patience.remove(queue.patience);
+  /** The next job of the queue to its next free worker; false if there is none. */
+  handOut(queue: Queue): boolean {
+    const taker = queue.free.first;
+    const job = taker === undefined ? undefined : queue.next();
+    if (taker === undefined || job === undefined) return false;
+    this.#dispatch(job, taker);
+    return true;
   }
 
-  /** Rule 38: free workers take waiting jobs; without workers, the queue's jobs time out as usual. */
-  resume(queue: Queue): void {
-    queue.isPaused = false;
-    for (let taker = queue.taker; taker !== undefined; taker = queue.taker) {
-      const job = queue.next();
-      if (job === undefined) break;
-      this.#dispatch(job, taker);
-    }
-    if (queue.subscriptions.size === 0) this.#beginPatience(queue);
-    this.#endings.reviewLater(queue);
+  /** Rule 14: starts the timeout of the first request of a queue without workers. */
+  beginPatience(queue: Queue): void {
+    const { oldest, subscriptions } = queue;
+    if (queue.name === DEFAULT_QUEUE || queue.isStopped || subscriptions.size > 0 || oldest === undefined) return;
+    this.#state.patience.set(queue.patience, this.#movesAt(oldest, queue));
   }
 
   /** Rule 37: the worker gets no further job. */
@@ -167,7 +165,7 @@ export class Dispatcher {
       this.#endings.reviewLater(queue);
       if (!this.#state.queues.leave(subscription)) continue;
       queue.unservedSince = this.#out.now;
-      this.#beginPatience(queue);
+      this.beginPatience(queue);
     }
     worker.slots = 0;
   }
@@ -216,14 +214,7 @@ export class Dispatcher {
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {
     job.settle(this.#state.slack);
     queue.enqueue(job, where, this.#out.now);
-    if (queue.subscriptions.size === 0) this.#beginPatience(queue);
-  }
-
-  /** Starts the timeout of the queue's first request. */
-  #beginPatience(queue: Queue): void {
-    const { oldest } = queue;
-    if (queue.name === DEFAULT_QUEUE || queue.isPaused || oldest === undefined) return;
-    this.#state.patience.set(queue.patience, this.#movesAt(oldest, queue));
+    this.beginPatience(queue);
   }
 
   #movesAt(job: Job, queue: Queue): number {
@@ -241,7 +232,7 @@ export class Dispatcher {
       this.place(job, this.#state.queues.open(DEFAULT_QUEUE, now), 'back');
     }
     this.#endings.reviewLater(queue);
-    if (left > 0 || queue.oldest === undefined) this.#beginPatience(queue);
+    if (left > 0 || queue.oldest === undefined) this.beginPatience(queue);
     else this.#state.patience.set(queue.patience, now + PAUSE_MS);
     return left;
   }

@@ -1,4 +1,4 @@
-/** EventMQ broker: how a job ends, done or lost, and what its client learns. Rules 8, 10, 15, 20, 27, 35 and 39. */
+/** EventMQ broker: how a job ends, done or lost, and what its client learns. Rules 8, 10, 15, 20, 27 and 35. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeEmqpJson, type EmqpRequest } from '@proj/frames/emqp';
 import { requestCost } from '../../../shared/cost.js';
@@ -48,11 +48,6 @@ export class JobEndings {
     this.#out.dropRequest(reason, job.client, job.name);
     job.queue.meter.ended(reason);
     this.#close(job);
-  }
-
-  /** Rule 39: gives up all waiting jobs of the queue. */
-  purge(queue: Queue): void {
-    for (const job of [...queue.waiting.values()]) this.lose(job, 'purged');
   }
 
   /** Rule 27: no open job will have a result any more. */

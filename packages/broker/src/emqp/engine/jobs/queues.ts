@@ -95,6 +95,8 @@ export class Queue {
   inFlight = 0;
   /** Rule 38: its waiting jobs stay. */
   isPaused = false;
+  /** What an operator began with it is not finished. */
+  isHeld = false;
   /** The end of this step decides whether it is forgotten. */
   isReviewed = false;
   /** Since when it has had no worker. */
@@ -126,7 +128,12 @@ export class Queue {
 
   /** The worker that the next job goes to. */
   get taker(): QueueSubscription | undefined {
-    return this.isPaused ? undefined : this.free.first;
+    return this.isStopped ? undefined : this.free.first;
+  }
+
+  /** Free workers take nothing from it. */
+  get isStopped(): boolean {
+    return this.isPaused || this.isHeld;
   }
 
   /** No further request may wait. */
