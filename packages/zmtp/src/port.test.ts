@@ -288,7 +288,7 @@ describe('messages of one turn', () => {
     const counts = new Map<number, number>();
     station.onEach = () => {
       counts.set(turns, (counts.get(turns) ?? 0) + 1);
-      clock.advance(1);
+      clock.advance(1 / 4);
     };
     let running = true;
     const count = () => {

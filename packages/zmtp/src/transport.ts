@@ -111,7 +111,7 @@ export class ZmtpTransport implements Transport {
     const minMs = integer('reconnectMinMs', options.reconnectMinMs, { default: 100, min: 1 });
     const watch = new Watch(clock);
     const pollUs = integer('pollUs', options.pollUs, { default: POLL_US, min: 0, max: POLL_US_MAX });
-    const turns = new Turns(() => watch.now(), newPoller(pollUs / 1000, EVENT_LOOP));
+    const turns = new Turns(watch, newPoller(pollUs / 1000, EVENT_LOOP));
     this.clock = clock;
     this.entropy = entropy;
     this.memory = options.memory;

@@ -7,6 +7,9 @@ import type { Watch } from './watch.js';
 const WORK_PER_LOOK = 16;
 /** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
 const SLOW_MS = 1 / 16;
+/** A reader with so many messages within a short time that took this long each is heavy: {@link HeavyReaders}. Milliseconds. */
+const HEAVY_MS = 1 / 2;
+const HEAVY_MESSAGES = 2;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
 const OCCASIONAL_WORK = 16;
 const BUSY_WORK = 64;
@@ -23,18 +26,21 @@ export class TurnShare {
   #isResting = false;
   /** The turn in which it read on. */
   #renewedIn = -1;
-  /** Work since the clock was last read, when that was, and the work after which it is read again. */
+  /** Work since the clock was last read, when that was, and the work after which it is read again: as much as was short so far. */
   #work = 0;
   #lookedAt = 0;
-  #workPerLook = WORK_PER_LOOK;
+  #workPerLook = 1;
+  #shortWork = 0;
   /** Work in the turn of this number. */
   #turn = 0;
   #turnsTaken = 0;
   #turnWork = 0;
   #workMax = OCCASIONAL_WORK;
-  /** Work since this time. */
+  /** Work since this time, and how many messages took long. */
   #since = 0;
   #recentWork = 0;
+  #recentHeavy = 0;
+  #isHeavy = false;
 
   /** The queue in which the reader waits when its share is used up. */
   constructor(turns: Turns, watch: Watch, queue: ReadQueue, reader: Reading) {
@@ -65,11 +71,16 @@ export class TurnShare {
     this.#work += work;
     if (this.#work < this.#workPerLook || this.#isResting) return;
     const now = this.#watch.now();
-    this.#workPerLook = now - this.#lookedAt > SLOW_MS * this.#work ? 1 : WORK_PER_LOOK;
+    const tookMs = now - this.#lookedAt;
+    const isOne = this.#workPerLook === 1;
+    const isSlow = tookMs > SLOW_MS * this.#work;
+    this.#workPerLook = isSlow ? 1 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
+    this.#shortWork = isSlow ? 0 : this.#workPerLook;
     this.#lookedAt = now;
     this.#count(now);
+    if (isOne && tookMs >= HEAVY_MS && ++this.#recentHeavy >= HEAVY_MESSAGES) this.#isHeavy = true;
     const isOver = this.#turns.isOver(now);
-    if (isOver || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
+    if (isOver || this.#isHeavy || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
   }
 
   /**
@@ -94,13 +105,15 @@ export class TurnShare {
     const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
-    this.#queue.readLater(this.#reader, isSparse ? (isStrange ? 'stranger' : 'regular') : 'busy');
+    const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : 'busy';
+    this.#queue.readLater(this.#reader, this.#isHeavy ? 'heavy' : rank);
   }
 
   #count(now: number): void {
     if (isPast(this.#since, now)) {
       this.#since = now;
-      this.#recentWork = 0;
+      this.#isHeavy &&= this.#recentHeavy > 0;
+      this.#recentWork = this.#recentHeavy = 0;
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Poller } from './fast/poller.js';
 import { isOn } from './fast/switch.js';
@@ -6,7 +7,7 @@ import { ZmtpTransport } from './transport.js';
 import { TurnShare } from './turn-share.js';
 import { CIPHER_BYTES, ReadGroup, Turns } from './turn.js';
 import type { CipherBytes } from './turn.js';
-import type { Watch } from './watch.js';
+import { Watch } from './watch.js';
 
 /** Records its calls. */
 class Noted extends Poller {
@@ -25,10 +26,18 @@ class Noted extends Poller {
   }
 }
 
+/** A clock without timers. */
+function watchAt(now: () => number): Watch {
+  return { now, set: () => undefined } as unknown as Watch;
+}
+
 describe('turns', () => {
   it('report each turn with messages to the poller, with their number', async () => {
     const poller = new Noted();
-    const turns = new Turns(() => 0, poller);
+    const turns = new Turns(
+      watchAt(() => 0),
+      poller,
+    );
     for (let index = 0; index < 3; index++) turns.isOver(0);
     await setImmediate();
     turns.isOver(0);
@@ -38,7 +47,10 @@ describe('turns', () => {
 
   it('count the writers, since one chunk may hold messages for many', async () => {
     const poller = new Noted();
-    const turns = new Turns(() => 0, poller);
+    const turns = new Turns(
+      watchAt(() => 0),
+      poller,
+    );
     turns.isOver(0);
     const writer = { onWrite: () => undefined };
     turns.writeLater(writer);
@@ -49,7 +61,7 @@ describe('turns', () => {
 
   it('resume few readers, but end as many connections as there is time for', async () => {
     let now = 0;
-    const turns = new Turns(() => now);
+    const turns = new Turns(watchAt(() => now));
     let count = 0;
     const onRead = () => {
       count++;
@@ -76,14 +88,20 @@ describe('turns', () => {
 
   it('do not report turns without messages', async () => {
     const poller = new Noted();
-    const turns = new Turns(() => 0, poller);
+    const turns = new Turns(
+      watchAt(() => 0),
+      poller,
+    );
     await turns.written();
     await setImmediate();
     expect(poller.heard).toEqual([]);
   });
 
   it('resume occasional readers first, but a busy one every fourth time', async () => {
-    const turns = new Turns(() => 0, new Noted());
+    const turns = new Turns(
+      watchAt(() => 0),
+      new Noted(),
+    );
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
     for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), 'busy');
@@ -94,7 +112,10 @@ describe('turns', () => {
   });
 
   it('resume every second one of strangers while regulars wait, and a busy one every fourth time', async () => {
-    const turns = new Turns(() => 0, new Noted());
+    const turns = new Turns(
+      watchAt(() => 0),
+      new Noted(),
+    );
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
     for (const rank of ['busy', 'stranger', 'regular'] as const)
@@ -105,7 +126,10 @@ describe('turns', () => {
   });
 
   it('write what occasional readers cause before busy readers are heard', async () => {
-    const turns = new Turns(() => 0, new Noted());
+    const turns = new Turns(
+      watchAt(() => 0),
+      new Noted(),
+    );
     const order: string[] = [];
     const reader = (name: string) => ({
       onRead: () => {
@@ -120,7 +144,10 @@ describe('turns', () => {
   });
 
   it('resume at most four readers each, since one read may be long', async () => {
-    const turns = new Turns(() => 0, new Noted());
+    const turns = new Turns(
+      watchAt(() => 0),
+      new Noted(),
+    );
     const numbers: number[] = [];
     const reader = { onRead: () => void numbers.push(turns.number) };
     for (let count = 0; count < 10; count++) turns.readLater(reader, 'busy');
@@ -129,7 +156,10 @@ describe('turns', () => {
   });
 
   it('encrypt a bounded number of bytes each, first slices before the rest, but a later one every fourth time', async () => {
-    const turns = new Turns(() => 0, new Noted());
+    const turns = new Turns(
+      watchAt(() => 0),
+      new Noted(),
+    );
     const order: string[] = [];
     const perTurn = new Map<number, number>();
     const sealer = (name: string, slices: number, isFirst: boolean) => {
@@ -152,7 +182,10 @@ describe('turns', () => {
 
   it('are counted, and end for resumed readers as for new messages', async () => {
     let now = 0;
-    const turns = new Turns(() => now, new Noted());
+    const turns = new Turns(
+      watchAt(() => now),
+      new Noted(),
+    );
     const ended: number[] = [];
     const reader = {
       onRead: () => {
@@ -169,7 +202,7 @@ describe('turns', () => {
 describe('a turn', () => {
   it('is over when its clock steps back, as after a late timer', async () => {
     let now = 1000;
-    const turns = new Turns(() => now);
+    const turns = new Turns(watchAt(() => now));
     expect(turns.isOver()).toBe(false);
     now -= 100;
     expect([turns.isOver(), turns.isOver()]).toEqual([true, true]);
@@ -183,10 +216,11 @@ describe('a turn', () => {
 describe('the share of one connection', () => {
   /** Messages until the share of a turn is over, in each of some turns. */
   async function messages(msEach: number): Promise<number[]> {
-    let now = 0;
-    const turns = new Turns(() => now, new Noted());
+    const clock = new ManualClock();
+    const watch = new Watch(clock);
+    const turns = new Turns(watch, new Noted());
     const counts: number[] = [];
-    const share: TurnShare = new TurnShare(turns, { now: () => now } as Watch, turns, {
+    const share: TurnShare = new TurnShare(turns, watch, turns, {
       onRead: (at) => {
         share.renew(at);
         read();
@@ -195,18 +229,25 @@ describe('the share of one connection', () => {
     const read = (): void => {
       let count = 0;
       for (; !share.isResting && counts.length < 4; count++) {
-        now += msEach;
+        clock.advance(msEach);
         share.spend(1);
       }
       counts.push(count);
     };
     read();
-    while (counts.length < 4) await setImmediate();
+    while (counts.length < 4) {
+      await setImmediate();
+      clock.advance(1);
+    }
     return counts;
   }
 
   it('ends soon where each message takes long, as one that asks for a list', async () => {
-    expect(await messages(1)).toEqual([18, 2, 2, 2]);
+    expect(await messages(1 / 4)).toEqual([9, 8, 8, 8]);
+  });
+
+  it('is one message where each is heavy, from the second one on', async () => {
+    expect(await messages(1)).toEqual([2, 1, 1, 1]);
   });
 
   it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
@@ -218,9 +259,9 @@ describe('which readers go first', () => {
   /** A clock, and readers that note when they resume. */
   function house() {
     let now = 0;
-    const turns = new Turns(() => now, new Noted());
+    const watch = watchAt(() => now);
+    const turns = new Turns(watch, new Noted());
     const order: string[] = [];
-    const watch = { now: () => now } as Watch;
     const reader = (name: string, then: (share: TurnShare) => void = () => undefined): TurnShare => {
       const share: TurnShare = new TurnShare(turns, watch, turns, {
         onRead: (at) => {
@@ -270,6 +311,7 @@ describe('which readers go first', () => {
       arrive(guest, 1);
       order.length = 0;
       await turns.written();
+      pass(100);
       await turns.written();
       expect(order.slice(0, 2)).toEqual(['guest', 'slow']);
     }
@@ -354,7 +396,10 @@ describe('a group that shares one place in the queue', () => {
     let now = 0;
     let isOver = false;
     onTestFinished(() => void (isOver = true));
-    const turns = new Turns(() => now, new Noted());
+    const turns = new Turns(
+      watchAt(() => now),
+      new Noted(),
+    );
     const group = new ReadGroup(turns);
     const order: string[] = [];
     const member = (name: string) => {

@@ -1,6 +1,8 @@
 /** Turns of the event loop: what runs once at the end of each, and how long each may last. */
 import { Fifo } from '@proj/transport/adapter';
 import type { Loop, Poller } from './fast.js';
+import { HeavyReaders } from './heavy-readers.js';
+import type { Watch } from './watch.js';
 
 /** Something that writes at the end of a turn. */
 export interface Writing {
@@ -24,8 +26,8 @@ export type ReadRank = 'regular' | 'stranger' | 'busy';
 
 /** A queue of readers waiting to resume. */
 export interface ReadQueue {
-  /** Calls `onRead` after earlier requests of the same rank. Do not call it again before then. */
-  readLater(reader: Reading, rank: ReadRank): void;
+  /** Calls `onRead` after earlier requests of the same rank. Do not call it again before then. `heavy`: {@link HeavyReaders}. */
+  readLater(reader: Reading, rank: ReadRank | 'heavy'): void;
 }
 
 /** Something that writes for others, after all of them. */
@@ -115,11 +117,12 @@ class Ranks<Item> {
  * occasional, regulars and strangers, before the writers, and the busy after them. The only user of the event loop in the package.
  */
 export class Turns implements ReadQueue {
-  readonly #now: () => number;
+  readonly #watch: Watch;
   readonly #poller: Poller | undefined;
   #writers: Writing[] = [];
   #flushers: Flushing[] = [];
   readonly #readers = new Ranks<Reading>();
+  readonly #heavy: HeavyReaders;
   /** In this turn: those that have resumed and are not at their end, and those that may still resume. */
   #reads = 0;
   #toRead = 0;
@@ -133,10 +136,11 @@ export class Turns implements ReadQueue {
   /** Connections that received bytes or continued reading in this turn. */
   #came = 0;
 
-  /** `now` is the clock for all times here. */
-  constructor(now: () => number, poller?: Poller) {
-    this.#now = now;
+  /** `watch` is the clock for all times here. */
+  constructor(watch: Watch, poller?: Poller) {
+    this.#watch = watch;
     this.#poller = poller;
+    this.#heavy = new HeavyReaders(watch, () => this.#arm());
   }
 
   /** A socket of the transport binds: {@link Poller.serve}. */
@@ -184,7 +188,11 @@ export class Turns implements ReadQueue {
     return this.#opened < CIPHER_BYTES ? OPEN_BYTES : OPEN_LAST_BYTES;
   }
 
-  readLater(reader: Reading, rank: ReadRank): void {
+  readLater(reader: Reading, rank: ReadRank | 'heavy'): void {
+    if (rank === 'heavy') {
+      this.#heavy.push(reader);
+      return;
+    }
     this.#readers.push(reader, rank);
     this.#arm();
   }
@@ -193,7 +201,7 @@ export class Turns implements ReadQueue {
    * True when this turn has delivered messages for long enough. The first call starts the clock. If the clock has stepped back since, as a late
    * timer makes it do ({@link Watch.now}), the turn is over. `sealed`: bytes that are to be decrypted.
    */
-  isOver(now = this.#now(), sealed = 0): boolean {
+  isOver(now = this.#watch.now(), sealed = 0): boolean {
     if (this.#came++ === 0) this.#poller?.onTurn();
     this.#opened += sealed;
     if (this.#beganAt !== Infinity)
@@ -219,16 +227,18 @@ export class Turns implements ReadQueue {
     this.#read('occasional');
     const writers = this.#writers;
     this.#writers = [];
-    const now = this.#now();
+    const now = this.#watch.now();
     for (const writer of writers) writer.onWrite(now);
     this.#seal();
     const flushers = this.#flushers;
     this.#flushers = [];
     for (const flusher of flushers) flusher.onFlush();
+    this.#heavy.onWritten();
     const came = Math.max(this.#came, writers.length);
     if (this.#came > 0) this.#poller?.onTurnEnd(came);
     this.#came = 0;
     this.#read('all');
+    this.#heavy.serve();
   };
 
   #seal(): void {
@@ -245,7 +255,7 @@ export class Turns implements ReadQueue {
 
   #read(which: 'occasional' | 'all'): void {
     while (this.#toRead > 0 && (which === 'all' || this.#readers.next !== 'busy')) {
-      const now = this.#now();
+      const now = this.#watch.now();
       if (this.#reads === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
@@ -276,7 +286,11 @@ export class ReadGroup implements ReadQueue, Reading {
     this.#turns = turns;
   }
 
-  readLater(member: Reading, rank: ReadRank): void {
+  readLater(member: Reading, rank: ReadRank | 'heavy'): void {
+    if (rank === 'heavy') {
+      this.#turns.readLater(member, rank);
+      return;
+    }
     this.#members.push(member);
     if (!this.#isWaiting) this.#wait(rank);
   }
