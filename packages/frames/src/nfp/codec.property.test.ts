@@ -112,6 +112,50 @@ test('a body and a target are a value whatever they hold', () => {
   );
 });
 
+test('a list of names is what JSON says, however it is written', () => {
+  const text = fc.oneof(
+    fc
+      .array(fc.oneof(fc.string({ maxLength: 30 }), fc.string({ unit: 'binary', maxLength: 12 })))
+      .map((names) => JSON.stringify(names)),
+    fc
+      .array(
+        fc.constantFrom(
+          '"a"',
+          '"worker-name-1"',
+          '"\\u0041\\n"',
+          '"long enough \\""',
+          ',',
+          ' , ',
+          '[',
+          ']',
+          '\t',
+          '"',
+          '\\',
+          '1',
+          '\v',
+          '"\u0001"',
+        ),
+        { maxLength: 8 },
+      )
+      .map((pieces) => `[${pieces.join('')}]`),
+  );
+  const parsed = (json: string): readonly string[] | undefined => {
+    try {
+      const value: unknown = JSON.parse(json);
+      return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  fc.assert(
+    fc.property(text, (json) => {
+      const names = parsed(json);
+      assert.deepEqual(parseNfpTarget(json), names && { kind: 'names', names: [...new Set(names)] });
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
 /** A refusal names its owner, and contains what is needed for an answer. */
 function isTold({ side, answer }: NfpMalformed): boolean {
   if (answer === undefined) return ['client', 'worker', 'unknown'].includes(side);
