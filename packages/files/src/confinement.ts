@@ -5,6 +5,7 @@ import { open, opendir, readlink, realpath, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { ProjError } from '@proj/transport';
+import { sorted } from './pieces.js';
 
 /** The operating system; tests replace it to change the folder between two calls. */
 export interface System {
@@ -166,7 +167,7 @@ export class Confinement {
             : 'other';
       entries.push({ name: entry.name, type });
     }
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return sorted(entries, (one, other) => (one.name < other.name ? -1 : 1));
   }
 }
 

@@ -4,6 +4,7 @@ import { ProjError } from '@proj/transport';
 import { Confinement } from './confinement.js';
 import type { Absent, Opened } from './confinement.js';
 import { Hashes } from './hashes.js';
+import { inPieces } from './pieces.js';
 import { Pool } from './pool.js';
 import { meaningOf, urlOf } from './url.js';
 
@@ -132,12 +133,14 @@ export class Files {
           continue;
         }
         const folders: string[] = [];
-        for (const { name, type } of listing.entries) {
-          const child = at === '' ? name : `${at}/${name}`;
-          if (meaningOf(urlOf(child)).kind !== 'path') continue;
-          if (type === 'directory') folders.push(child);
-          else if (type === 'file' || (type === 'link' && (await this.#inside.isFile(child)))) urls.push(urlOf(child));
-        }
+        for await (const entries of inPieces(listing.entries))
+          for (const { name, type } of entries) {
+            const child = at === '' ? name : `${at}/${name}`;
+            if (meaningOf(urlOf(child)).kind !== 'path') continue;
+            if (type === 'directory') folders.push(child);
+            else if (type === 'file' || (type === 'link' && (await this.#inside.isFile(child))))
+              urls.push(urlOf(child));
+          }
         waiting.push(...folders.reverse());
         if (urls.length + waiting.length > this.#entriesMax)
           throw new ProjError('REJECTED', `more than ${this.#entriesMax} files: ask for a smaller directory`);
