@@ -60,6 +60,25 @@ it('does as much in a slice as it was told, and knows what is in progress', () =
   expect([done.length, errands.has(about)]).toEqual([5, false]);
 });
 
+it('counts a piece that says so as many', () => {
+  const errands = new Errands();
+  const sizes = [3 * SLICE, 1, SLICE - 2, 1, 1, 1];
+  let done = 0;
+  const pieces = function* (): Generator<number, void, void> {
+    for (const size of sizes) {
+      done++;
+      yield size;
+    }
+  };
+  errands.begin({}, pieces(), 0);
+  const steps = [done];
+  for (let now = errands.deadline; now < Infinity; now = errands.deadline) {
+    errands.goOn(now);
+    steps.push(done);
+  }
+  expect(steps).toEqual([1, 4, 6]);
+});
+
 it('takes turns', () => {
   const errands = new Errands();
   const done: string[] = [];

@@ -13,10 +13,12 @@ export const PAUSE_MS = 1;
 /** The longest pause after a slice that took longer than {@link PAUSE_MS}, with what it has caused: others get as much time. Milliseconds. */
 const REST_MAX_MS = 20;
 
+/** Work in pieces. Each `yield` ends one; a number says that it was as much work as so many. */
+export type Pieces = Iterator<unknown, unknown>;
+
 interface Errand {
   readonly about: object;
-  /** Each `yield` ends a piece. */
-  readonly pieces: Iterator<void>;
+  readonly pieces: Pieces;
 }
 
 /** Work in progress; errands take turns. */
@@ -46,7 +48,7 @@ export class Errands {
   }
 
   /** Does the first pieces now, if the slice has room for them, and the rest later. Replaces work in progress about the same thing. */
-  begin(about: object, work: Iterator<void>, now: number): void {
+  begin(about: object, work: Pieces, now: number): void {
     const before = this.#slots.get(about);
     if (before !== undefined) this.#turns.remove(before);
     const slot = new QueueSlot<Errand>({ about, pieces: work });
@@ -96,8 +98,9 @@ export class Errands {
   #do(slot: QueueSlot<Errand>): boolean {
     const { about, pieces } = slot.value;
     while (this.#left > 0) {
-      this.#left--;
-      if (pieces.next().done !== true) continue;
+      const { done, value } = pieces.next();
+      this.#left -= typeof value === 'number' ? value : 1;
+      if (done !== true) continue;
       this.#turns.remove(slot);
       if (this.#slots.get(about) === slot) this.#slots.delete(about);
       return true;

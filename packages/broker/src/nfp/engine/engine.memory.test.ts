@@ -58,3 +58,34 @@ describe('rule 11: memory', () => {
     broker.step({ kind: 'memory', isTight: false });
   });
 });
+
+describe('rule 19: workers that jobs wait for', () => {
+  const NAMES = Array.from({ length: 20 }, (_, index) => `w${index}`);
+  const LIST = JSON.stringify(NAMES);
+  const waiting = (broker: BrokerUnderTest) => (broker.engine.heldBytes - broker.engine.stats().jobs * 1024) / 256;
+
+  it('are bounded, jobs together: what is too much is refused, and a client cannot have all', () => {
+    const broker = new BrokerUnderTest({ queueForService: true, jobsMax: 100, requestQueueMax: 1000 });
+    // Four times as many as jobs may be remembered; the first client gets three quarters.
+    for (let count = 0; count < 30; count++) broker.call('c1', 'post', `u${count}`, LIST);
+    const one = broker.engine.stats().jobs;
+    expect(one).toBeGreaterThan(10);
+    expect(one).toBeLessThan(17);
+    for (let count = 0; count < 30; count++) broker.call('c2', 'post', `v${count}`, LIST);
+    expect(broker.engine.stats().jobs).toBeGreaterThan(one);
+    expect(broker.engine.stats().jobs).toBeLessThan(22);
+    expect(broker.dropped['queue-full']).toBeGreaterThan(35);
+    expect(waiting(broker)).toBeLessThan(1000);
+  });
+
+  it('expire a slice at a time', () => {
+    const broker = new BrokerUnderTest({ queueForService: true, requestTtlMs: 1000 });
+    for (let count = 0; count < 10; count++) broker.call('c1', 'post', `u${count}`, LIST);
+    const steps: number[] = [];
+    for (let now = 1000; broker.engine.stats().jobs > 0 && now < 1010; now++) {
+      broker.advance(now - broker.now);
+      steps.push(broker.engine.stats().jobs);
+    }
+    expect(steps).toEqual([6, 2, 0]);
+  });
+});

@@ -167,11 +167,11 @@ export class JobTable {
     this.#endWaiting(job);
   }
 
-  /** Lets a job with a kept body wait for this worker, unless the worker has it; false if too many wait. */
+  /** Lets a job with a kept body wait for this worker, unless the worker has it; false if too many wait, or for too many workers. */
   hold(job: Job, holder: Holder, now: number): boolean {
     const part = job.partAt(holder);
     if (part !== undefined && part.state !== 'moved') return true;
-    if (!this.#beginWaiting(job, now)) return false;
+    if ((part === undefined && !this.#makeRoom(job)) || !this.#beginWaiting(job, now)) return false;
     this.#figures.accept(job);
     if (part === undefined) this.#addPart(new Part(job, holder, 'held'));
     else part.state = 'held';
@@ -272,7 +272,7 @@ export class JobTable {
 
   /** Jobs that have waited too long; the caller gives up the parts that wait. */
   takeExpired(now: number): Iterable<Job> {
-    return dueOf(this.#patience, now);
+    return dueOf(this.#patience, now, ({ held }) => Math.max(1, held));
   }
 
   /** Nothing expires before `now + ms`. */
@@ -293,13 +293,19 @@ export class JobTable {
 
   #addPart(part: Part): void {
     const { job, holder } = part;
-    const { owner } = job;
+    this.#makeRoom(job);
     job.addPart(part);
     holder.parts.push(part);
-    this.#parts.put(owner.parts, 1);
-    for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts); some--)
+    this.#parts.put(job.owner.parts, 1);
+  }
+
+  /** Other jobs are forgotten for another part of this one. False if there is no room, because too many wait, which are never forgotten. */
+  #makeRoom(job: Job): boolean {
+    const { owner } = job;
+    for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts, 1); some--)
       if (!this.#forgetOther(owner.recent.first, job)) break;
-    while (this.#parts.used > this.#parts.max && this.#forgetOther(this.#recent.first, job));
+    while (this.#parts.used >= this.#parts.max && this.#forgetOther(this.#recent.first, job));
+    return this.#parts.used < this.#parts.max && this.#parts.mayHold(owner.parts, 1);
   }
 
   #forgetOther(other: Job | undefined, than: Job): boolean {

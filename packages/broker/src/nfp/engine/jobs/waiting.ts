@@ -169,20 +169,22 @@ export class Waiting {
   }
 
   /** One pass over the queue, a slice at a time; jobs that may not go yet keep their order. */
-  *#serving(service: Service): Generator<void, void, void> {
+  *#serving(service: Service): Generator<number, void, void> {
     const { queue, name } = service;
     for (let left = queue.size; left > 0 && this.#isServed(service); left--) {
       const job = queue.first;
       if (job?.place === undefined) break;
       const isForAny = job.target === 'any';
+      let sent = 1;
       if (isForAny ? chooseOther(job, name, this.#state) === undefined : this.isSettling) {
         queue.remove(job.place);
         queue.push(job.place);
       } else {
         this.#state.jobs.leave(job);
         this.again(job);
+        sent += job.partCount;
       }
-      yield;
+      yield sent;
     }
     service.isServing = false;
     this.#state.services.tidy(service);
