@@ -18,10 +18,11 @@ export type TransportName = 'zmtp' | 'zmq';
 export const APPS = new URL('../../apps/', import.meta.url);
 const KIB = 1024;
 
-/** Resident memory of a process in bytes: now, and its peak. */
+/** Resident memory of a process in bytes: now, its peak, and how much of it now are pages of files. */
 export interface Memory {
   readonly now: number;
   readonly peak: number;
+  readonly ofFiles: number;
 }
 
 /** A program under attack, with its own folder: what it shares is in `shared`, what it must not share is beside it. */
@@ -106,7 +107,8 @@ export class Target implements AsyncDisposable {
       const status = readFileSync(`/proc/${this.process.pid}/status`, 'utf8');
       const field = (name: string): number =>
         Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * KIB;
-      return status.includes('VmRSS') ? { now: field('VmRSS'), peak: field('VmHWM') } : undefined;
+      if (!status.includes('VmRSS')) return undefined;
+      return { now: field('VmRSS'), peak: field('VmHWM'), ofFiles: field('RssFile') };
     } catch {
       return undefined;
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isUnproven, missed } from './judge.js';
+import { isUnproven, kept, missed } from './judge.js';
 import type { Result } from './judge.js';
 
 const GOOD: Result = {
@@ -47,4 +47,10 @@ it('a machine that is slow for every program excuses a program', () => {
 
 it.each(['before', 'peak', 'after'] as const)('memory that could not be measured counts as a miss: %s', (moment) => {
   expect(missed({ ...GOOD, rss: { ...GOOD.rss, [moment]: Number.NaN } }, { memoryMax: 100 })).not.toEqual([]);
+});
+
+it('pages of files that came since are not kept memory', () => {
+  const before = { now: 100, peak: 100, ofFiles: 40 };
+  expect(kept(before, { now: 250, peak: 300, ofFiles: 150 })).toBe(140);
+  expect(kept(before, { now: 250, peak: 300, ofFiles: 30 })).toBe(250);
 });

@@ -1,4 +1,5 @@
 /** The measurements of an attack, and whether they are within bounds. */
+import type { Memory } from './cast.js';
 
 /** One attack on one transport. Bytes and milliseconds; `NaN` is what could no longer be measured. */
 export interface Result {
@@ -9,8 +10,8 @@ export interface Result {
   /** Duration of the attack. */
   readonly seconds: number;
   /**
-   * Resident memory: of the program before it served anyone, after serving clients for a while, at its peak, and some time after
-   * the attack.
+   * Resident memory: of the program before it served anyone, after serving clients for a while, at its peak, and what was kept of it
+   * some time after the attack, see {@link kept}.
    */
   readonly rss: { readonly idle: number; readonly before: number; readonly peak: number; readonly after: number };
   /** Response times of others: the 99th percentile, in the quiet and under attack. */
@@ -68,6 +69,14 @@ export function missed(result: Result, bounds: Bounds = {}): string[] {
 export function isUnproven({ quietP99Ms, p99Ms, machineP99Ms }: Result): boolean {
   const most = P99_RATIO * quietP99Ms + P99_MS;
   return p99Ms > most && p99Ms <= P99_RATIO * machineP99Ms + P99_MS;
+}
+
+/**
+ * Resident memory without the pages of files that came since: those of the store's file, for example. They are a copy of what is on
+ * disk, which the system takes away when it needs room.
+ */
+export function kept(before: Memory, now: Memory): number {
+  return now.now - Math.max(0, now.ofFiles - before.ofFiles);
 }
 
 /** True if memory is back to its earlier size. */

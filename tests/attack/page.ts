@@ -71,7 +71,8 @@ const INTRODUCTION = [
   'The program, its honest clients and the attacker are separate processes on one machine.',
   '',
   'Bounds: the honest clients lose nothing; 99 of 100 of their answers come within 3 times the quiet figure, or the time of a\nbare echo on the same machine meanwhile, plus 20 ms; resident memory stays within 1.3 times `--memory-max` plus the idle',
-  'program, and within 30 s returns to 1.5 times its earlier size; at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names missed bounds;',
+  "program, and within 30 s returns to 1.5 times its earlier size (without pages of files that came since, such as those of the queue's store: a copy of",
+  'what is on disk, which the system takes away when it needs room); at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names missed bounds;',
   '(p99) means that answers took more than 3 times the quiet figure and 20 ms, but a bare echo was as slow.',
   '',
 ];

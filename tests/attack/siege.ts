@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { protocolOf } from './attack.js';
 import type { Attack, Flags } from './attack.js';
 import { Attacker, Others, Ruler, Target } from './cast.js';
-import type { TransportName } from './cast.js';
+import type { Memory, TransportName } from './cast.js';
 import type { Notes } from './honest/probe.js';
-import { isGivenBack } from './judge.js';
+import { isGivenBack, kept } from './judge.js';
 import type { Result } from './judge.js';
 
 /** Where the programs are, and how long each phase takes, in milliseconds. */
@@ -53,13 +53,13 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     rulerP99Ms = notes.ruler!.p99Ms;
     return notes[protocol]!;
   };
-  const idle = rssOf(target);
+  const idle = memoryOf(target).now;
   target.begin();
   await others.ready();
   await look();
   await wait(plan.quietMs);
   const quiet = await look();
-  const before = rssOf(target);
+  const before = memoryOf(target);
 
   const dead = target.process.exit.then((): readonly string[] => ['dead']);
   const [begun, linesBefore] = [performance.now(), target.process.linesSaid];
@@ -70,7 +70,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const logLines = target.process.linesSaid - linesBefore;
 
   const after = await settle(target, before, plan.afterMs + (attack.leavesMs ?? 0));
-  const peak = target.memory()?.peak ?? Number.NaN;
+  const { peak } = memoryOf(target);
   // A dead program answers no request.
   const late = await look(!Number.isNaN(after));
   target.end();
@@ -82,7 +82,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     transport,
     ...(flags['memory-max'] === undefined ? {} : { memoryMax: Number(flags['memory-max']) }),
     seconds,
-    rss: { idle, before, peak, after },
+    rss: { idle, before: before.now, peak, after },
     quietP99Ms: quiet.p99Ms,
     p99Ms: during.p99Ms,
     machineP99Ms,
@@ -97,16 +97,17 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   };
 }
 
-function rssOf(target: Target): number {
-  return target.memory()?.now ?? Number.NaN;
+/** All `NaN` once the program is gone. */
+function memoryOf(target: Target): Memory {
+  return target.memory() ?? { now: Number.NaN, peak: Number.NaN, ofFiles: Number.NaN };
 }
 
 /** Resident memory once it is back to its earlier size, or when the time is over. */
-async function settle(target: Target, before: number, afterMs: number): Promise<number> {
+async function settle(target: Target, before: Memory, afterMs: number): Promise<number> {
   const begun = performance.now();
   for (;;) {
     await wait(LOOK_MS);
-    const [now, age] = [rssOf(target), performance.now() - begun];
-    if (Number.isNaN(now) || age > afterMs || (age > AFTER_MIN_MS && isGivenBack(before, now))) return now;
+    const [now, age] = [kept(before, memoryOf(target)), performance.now() - begun];
+    if (Number.isNaN(now) || age > afterMs || (age > AFTER_MIN_MS && isGivenBack(before.now, now))) return now;
   }
 }

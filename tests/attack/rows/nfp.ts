@@ -1,7 +1,8 @@
 /** Attacks with NORFAB commands. */
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Attack } from '../attack.js';
+import type { Attack, Stage } from '../attack.js';
+import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
 import { leaveUnread } from './unread.js';
 
@@ -18,6 +19,22 @@ const call = (command: string, service: Text, target: Text, body: Text, uuid: Te
 const work = (command: string, ...frames: readonly Text[]): Buffer => message(['', 'NFPW01', command, ...frames]);
 const fetch = (url: string, task = 'fetch_file'): Buffer =>
   call('0x04', 'fss.service.broker', 'all', JSON.stringify({ task, kwargs: { url, offset: 0, chunk_size: 1000 } }));
+
+const TASK = '{"task":"x"}';
+/** How long jobs wait for a lost worker, and for one that has not come. */
+const RETURN_MS = 10_000;
+const REQUEST_TTL_MS = 30_000;
+
+const IN_ONE_QUEUE =
+  'p99: it hands over the messages of all connections in one queue, so that none can be made to wait';
+const IN_MEMORY = `${IN_ONE_QUEUE}; memory afterwards: the same broker gives it back on zmtp`;
+
+/** Workers of one service, which say nothing about their jobs. */
+async function crowd(stage: Stage, count: number, reads: boolean): Promise<AttackingPeer[]> {
+  const workers = await stage.openMany(count, 'nfp', { reads });
+  await Promise.all(workers.map((worker) => worker.write(work('0x01', 'crowd'))));
+  return workers;
+}
 
 const PATHS = [
   '../secret.txt',
@@ -136,6 +153,67 @@ export const NFP: readonly Attack[] = [
     name: 'nfp/unread-answers',
     does: 'a client that asks about 200,000 jobs that nobody has, reads no answer and leaves, again and again',
     run: (stage) => leaveUnread(stage, 'nfp', call('0x06', 'nobody', 'all', '{}')),
+  },
+  {
+    name: 'nfp/jobs-for-a-crowd',
+    does: '400 workers that read nothing, and jobs for all of them on 4 connections, as fast as possible',
+    leavesMs: RETURN_MS + REQUEST_TTL_MS,
+    missesOnZmq: IN_MEMORY,
+    async run(stage) {
+      await crowd(stage, stage.size(20, 400), false);
+      const clients = await stage.openMany(4, 'nfp');
+      await stage.flood(clients, 8, () =>
+        Buffer.concat(Array.from({ length: 50 }, () => call('0x04', 'crowd', 'all', TASK))),
+      );
+    },
+  },
+  {
+    name: 'nfp/crowds-that-leave',
+    does: 'the same with 200 workers, which leave as soon as they have jobs, and come again under other names',
+    leavesMs: RETURN_MS + REQUEST_TTL_MS,
+    missesOnZmq: IN_ONE_QUEUE,
+    async run(stage) {
+      for await (const _ of stage.rounds(2)) {
+        const workers = await crowd(stage, stage.size(20, 200), true);
+        const clients = await stage.openMany(4, 'nfp');
+        for (let turn = 0; turn < stage.size(4, 40) && !stage.isOver; turn++)
+          await clients[turn % 4]!.write(...Array.from({ length: 50 }, () => call('0x04', 'crowd', 'all', TASK)));
+        await stage.pause(stage.size(50, 500));
+        for (const peer of [...workers, ...clients]) peer.destroy();
+      }
+    },
+  },
+  {
+    name: 'nfp/lists-of-names',
+    does: 'jobs for 4,000 workers by name, none of which exists and none of which was named before, on 4 connections',
+    leavesMs: REQUEST_TTL_MS,
+    missesOnZmq: IN_MEMORY,
+    async run(stage) {
+      const peers = await stage.openMany(4, 'nfp');
+      let names = 0;
+      const list = (): string => JSON.stringify(Array.from({ length: 4000 }, () => `w-${names++}`));
+      await stage.flood(peers, 8, () => call('0x04', 'unserved', list(), TASK));
+    },
+  },
+  {
+    name: 'nfp/unread-lists',
+    does: '20 clients that request lists of 1,000 workers and of a folder with 20,000 files, and read nothing',
+    missesOnZmq: IN_ONE_QUEUE,
+    async run(stage) {
+      await crowd(stage, stage.size(20, 1000), false);
+      const folder = join(stage.folder, 'many');
+      await mkdir(folder, { recursive: true });
+      for (let file = 0; file < stage.size(100, 20_000); file++) await writeFile(join(folder, `file-${file}`), 'x');
+      const peers = await stage.openMany(stage.size(5, 20), 'nfp', { reads: false });
+      const asks = [
+        call('0x04', 'mmi.service.broker', 'all', '{"task":"show_workers"}'),
+        call('0x11', 'mmi.service.broker', 'all', '{"task":"show_broker"}'),
+        fetch('nf://many', 'list_files'),
+        fetch('nf://many', 'walk'),
+      ];
+      await stage.flood(peers, 20, (round) => asks[round % asks.length]!);
+      await rm(folder, { recursive: true });
+    },
   },
   {
     name: 'nfp/jobs-nobody-serves',
