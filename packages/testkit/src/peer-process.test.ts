@@ -50,6 +50,7 @@ describe('PeerProcess', () => {
     const sample = peer('console.log("Warning"); console.log("7"); console.log("{}"); say({ msg: "end" });');
     await sample.line('end');
     expect(sample.transcript()).toContain('last of 1 lines');
+    expect(sample.transcript()).toMatch(/ {2}running(: state [SR], \d+ ticks of CPU, threads in \S.*)?$/);
   });
 
   it('rejects with standard error when the process ends without the line', async () => {

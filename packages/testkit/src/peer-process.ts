@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Interface } from 'node:readline';
 
@@ -158,7 +159,9 @@ export class PeerProcess {
       .slice(-TRANSCRIPT_LINES)
       .map((line) => `  ${JSON.stringify(line).slice(0, TRANSCRIPT_WIDTH)}`);
     const errors = this.#stderr.trim() === '' ? [] : [`  stderr: ${this.#stderr.trim()}`];
-    return [`${this.name} (pid ${this.pid}), last of ${this.#lines.length} lines:`, ...lines, ...errors].join('\n');
+    const state = this.#exit === undefined ? [`  ${stateOf(this.pid)}`] : [];
+    const title = `${this.name} (pid ${this.pid}), last of ${this.#lines.length} lines:`;
+    return [title, ...lines, ...errors, ...state].join('\n');
   }
 
   #read(text: string): void {
@@ -183,6 +186,23 @@ export class PeerProcess {
   #failure({ code, signal, stderr }: PeerExit, missed = ''): Error {
     const how = signal ?? `exit code ${String(code)}`;
     return new Error(`${this.name} ended (${how})${missed}: ${stderr === '' ? 'nothing on standard error' : stderr}`);
+  }
+}
+
+/** What a process that still runs is doing, for those who look for the cause of a hang. */
+function stateOf(pid: number): string {
+  const proc = `/proc/${pid}`;
+  try {
+    // After the name, in parentheses: the state (3rd field), and ticks of CPU in user mode and in the system (14th and 15th).
+    const fields = readFileSync(`${proc}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    const threads = readdirSync(`${proc}/task`).map(
+      (task) => readFileSync(`${proc}/task/${task}/wchan`, 'utf8') || '?',
+    );
+    return `running: state ${fields[0]}, ${Number(fields[11]) + Number(fields[12])} ticks of CPU, threads in ${threads.join(', ')}`;
+  } catch {
+    return 'running';
   }
 }
 
