@@ -26,10 +26,10 @@ export class TurnShare {
   #isResting = false;
   /** The turn in which it read on. */
   #renewedIn = -1;
-  /** Work since the clock was last read, when that was, and the work after which it is read again: as much as was short so far. */
+  /** Work since the clock was last read, and when that was. */
   #work = 0;
   #lookedAt = 0;
-  #workPerLook = 1;
+  /** Work without anything slow, up to a limit: after as much again, or one unit, the clock is read. */
   #shortWork = 0;
   /** Work in the turn of this number. */
   #turn = 0;
@@ -69,13 +69,12 @@ export class TurnShare {
   /** Counts work; enough of it ends this turn's share. */
   spend(work: number): void {
     this.#work += work;
-    if (this.#work < this.#workPerLook || this.#isResting) return;
+    if (this.#work < Math.max(1, this.#shortWork) || this.#isResting) return;
     const now = this.#watch.now();
     const tookMs = now - this.#lookedAt;
-    const isOne = this.#workPerLook === 1;
+    const isOne = this.#shortWork <= 1;
     const isSlow = tookMs > SLOW_MS * this.#work;
-    this.#workPerLook = isSlow ? 1 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
-    this.#shortWork = isSlow ? 0 : this.#workPerLook;
+    this.#shortWork = isSlow ? 0 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
     this.#lookedAt = now;
     this.#count(now);
     if (isOne && tookMs >= HEAVY_MS && ++this.#recentHeavy >= HEAVY_MESSAGES) this.#isHeavy = true;

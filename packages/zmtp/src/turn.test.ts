@@ -31,13 +31,12 @@ function watchAt(now: () => number): Watch {
   return { now, set: () => undefined } as unknown as Watch;
 }
 
+const STILL = watchAt(() => 0);
+
 describe('turns', () => {
   it('report each turn with messages to the poller, with their number', async () => {
     const poller = new Noted();
-    const turns = new Turns(
-      watchAt(() => 0),
-      poller,
-    );
+    const turns = new Turns(STILL, poller);
     for (let index = 0; index < 3; index++) turns.isOver(0);
     await setImmediate();
     turns.isOver(0);
@@ -47,10 +46,7 @@ describe('turns', () => {
 
   it('count the writers, since one chunk may hold messages for many', async () => {
     const poller = new Noted();
-    const turns = new Turns(
-      watchAt(() => 0),
-      poller,
-    );
+    const turns = new Turns(STILL, poller);
     turns.isOver(0);
     const writer = { onWrite: () => undefined };
     turns.writeLater(writer);
@@ -88,20 +84,14 @@ describe('turns', () => {
 
   it('do not report turns without messages', async () => {
     const poller = new Noted();
-    const turns = new Turns(
-      watchAt(() => 0),
-      poller,
-    );
+    const turns = new Turns(STILL, poller);
     await turns.written();
     await setImmediate();
     expect(poller.heard).toEqual([]);
   });
 
   it('resume occasional readers first, but a busy one every fourth time', async () => {
-    const turns = new Turns(
-      watchAt(() => 0),
-      new Noted(),
-    );
+    const turns = new Turns(STILL, new Noted());
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
     for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), 'busy');
@@ -112,10 +102,7 @@ describe('turns', () => {
   });
 
   it('resume every second one of strangers while regulars wait, and a busy one every fourth time', async () => {
-    const turns = new Turns(
-      watchAt(() => 0),
-      new Noted(),
-    );
+    const turns = new Turns(STILL, new Noted());
     const order: string[] = [];
     const reader = (name: string) => ({ onRead: () => void order.push(name) });
     for (const rank of ['busy', 'stranger', 'regular'] as const)
@@ -126,10 +113,7 @@ describe('turns', () => {
   });
 
   it('write what occasional readers cause before busy readers are heard', async () => {
-    const turns = new Turns(
-      watchAt(() => 0),
-      new Noted(),
-    );
+    const turns = new Turns(STILL, new Noted());
     const order: string[] = [];
     const reader = (name: string) => ({
       onRead: () => {
@@ -144,10 +128,7 @@ describe('turns', () => {
   });
 
   it('resume at most four readers each, since one read may be long', async () => {
-    const turns = new Turns(
-      watchAt(() => 0),
-      new Noted(),
-    );
+    const turns = new Turns(STILL, new Noted());
     const numbers: number[] = [];
     const reader = { onRead: () => void numbers.push(turns.number) };
     for (let count = 0; count < 10; count++) turns.readLater(reader, 'busy');
@@ -156,10 +137,7 @@ describe('turns', () => {
   });
 
   it('encrypt a bounded number of bytes each, first slices before the rest, but a later one every fourth time', async () => {
-    const turns = new Turns(
-      watchAt(() => 0),
-      new Noted(),
-    );
+    const turns = new Turns(STILL, new Noted());
     const order: string[] = [];
     const perTurn = new Map<number, number>();
     const sealer = (name: string, slices: number, isFirst: boolean) => {
