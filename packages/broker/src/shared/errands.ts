@@ -14,7 +14,7 @@ export const PAUSE_MS = 1;
 const REST_MAX_MS = 20;
 
 /** Work in pieces. Each `yield` ends one; a number says that it was as much work as so many. */
-export type Pieces = Iterator<unknown, unknown>;
+type Pieces = Iterator<unknown, unknown>;
 
 interface Errand {
   readonly about: object;

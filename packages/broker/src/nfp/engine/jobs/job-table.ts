@@ -183,7 +183,10 @@ export class JobTable {
   /** The job is sent to the worker, for the first time or again. */
   give(job: Job, holder: Holder): Part {
     let part = job.partAt(holder);
-    if (part === undefined) this.#addPart((part = new Part(job, holder, 'moved')));
+    if (part === undefined) {
+      this.#makeRoom(job);
+      this.#addPart((part = new Part(job, holder, 'moved')));
+    }
     this.#figures.given(part);
     if (part.state === 'held') job.held--;
     else if (part.state !== 'sent') job.unsaid++;
@@ -293,7 +296,6 @@ export class JobTable {
 
   #addPart(part: Part): void {
     const { job, holder } = part;
-    this.#makeRoom(job);
     job.addPart(part);
     holder.parts.push(part);
     this.#parts.put(job.owner.parts, 1);
