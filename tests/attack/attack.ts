@@ -17,6 +17,9 @@ export type Flags = Readonly<Record<string, string | number | true>>;
  */
 export type Variant = 'encrypted' | 'unread' | 'small';
 
+/** How long requests wait for a worker by default, in every protocol. Milliseconds. */
+export const REQUEST_TTL_MS = 30_000;
+
 /** One way to harm others. */
 export interface Attack {
   /** Such as `mdp/ready-and-disconnect`: the protocol of the honest clients, and a few words. */

@@ -1,11 +1,10 @@
 /** Attacks with EventMQ commands. */
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Port } from '../attack.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Number of jobs for a queue without workers. */
-const REQUEST_TTL_MS = 30_000;
 /** The honest workers do it at once. */
 const JOB = '["run",{"path":"jobs","callable":"repeat","args":["x"]}]';
 const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];

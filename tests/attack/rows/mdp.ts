@@ -1,4 +1,5 @@
 /** Attacks with Majordomo commands. */
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -6,8 +7,6 @@ import { leaveUnread } from './unread.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Number of requests for a service without workers. */
-const REQUEST_TTL_MS = 30_000;
 
 const request = (service: string, ...body: readonly (string | Uint8Array)[]): Buffer =>
   message(['MDPC02', '\x01', service, ...body]);

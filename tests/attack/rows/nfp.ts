@@ -1,6 +1,7 @@
 /** Attacks with NORFAB commands. */
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -21,9 +22,8 @@ const fetch = (url: string, task = 'fetch_file'): Buffer =>
   call('0x04', 'fss.service.broker', 'all', JSON.stringify({ task, kwargs: { url, offset: 0, chunk_size: 1000 } }));
 
 const TASK = '{"task":"x"}';
-/** How long jobs wait for a lost worker, and for one that has not come. */
+/** How long jobs wait for a lost worker by default. */
 const RETURN_MS = 10_000;
-const REQUEST_TTL_MS = 30_000;
 
 const IN_ONE_QUEUE =
   'p99: it hands over the messages of all connections in one queue, so that none can be made to wait';

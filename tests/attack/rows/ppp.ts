@@ -2,12 +2,11 @@
  * Attacks with Paranoid Pirate messages. None registers as a worker: a registered worker gets other clients' requests, which only
  * CURVE can prevent.
  */
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack } from '../attack.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
-/** Number of waiting requests. */
-const REQUEST_TTL_MS = 30_000;
 
 /** The honest clients use the only service. */
 export const PPP: readonly Attack[] = [

@@ -3,6 +3,7 @@ import { MdpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import { MdpWorker } from '@proj/worker';
 import { zmtpTransport } from '@proj/zmtp';
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { Swap } from '../keyring.js';
 import { longHeader, message } from '../wire.js';
@@ -16,8 +17,6 @@ const SMALL = {
   flags: { 'memory-max': 256 * MIB },
   onZmq: 'the memory budget does not cover what libzmq holds',
 } as const;
-/** Number of requests for a service without workers. */
-const REQUEST_TTL_MS = 30_000;
 /** A key removed from the list is locked out after at most this long. */
 const OUT_MS = 5000;
 const ASK_MS = 250;

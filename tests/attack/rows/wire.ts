@@ -1,5 +1,6 @@
 /** Attacks on the wire protocol itself, below the others: what a peer sends before its handshake is done, and how. */
 import { randomBytes } from 'node:crypto';
+import { REQUEST_TTL_MS } from '../attack.js';
 import type { Attack } from '../attack.js';
 import { command, frame, frameAndMore, GREETING, longHeader, message, ready } from '../wire.js';
 
@@ -20,8 +21,6 @@ const FLAGS = [0, 1, 4];
 /** The first routing ids of a fresh libzmq process. */
 const FIRST_ROUTING_ID = 0x6b8b4567;
 const GREETING_STEPS = 20;
-/** Number of requests for a service without workers. */
-const REQUEST_TTL_MS = 30_000;
 
 /** The endpoint does not matter to these attacks; they use the first one. */
 export const WIRE: readonly Attack[] = [
