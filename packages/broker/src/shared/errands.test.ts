@@ -103,6 +103,20 @@ it('does one slice at a time, however many errands there are', () => {
   expect(sizes).toEqual([each, 2 * each, 3 * each, 4 * each]);
 });
 
+it('does an eighth of a slice at once while other work is in progress', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin({}, work('a', 2 * SLICE, done), 0);
+  for (const [index, name] of ['b', 'c'].entries()) errands.begin({}, work(name, SLICE, done), 1 + index);
+  const counts = (): number[] => ['a', 'b', 'c'].map((name) => done.filter((other) => other === name).length);
+  expect(counts()).toEqual([SLICE, SLICE / 8, SLICE / 8]);
+  errands.begin({}, work('d', SLICE / 8 - 1, done), 4);
+  expect(done.filter((name) => name === 'd')).toHaveLength(SLICE / 8 - 1);
+  errands.goOn(10);
+  errands.goOn(20);
+  expect(counts()).toEqual([2 * SLICE, SLICE / 8, SLICE / 8]);
+});
+
 it('replaces earlier work about the same thing', () => {
   const errands = new Errands();
   const about = {};

@@ -7,6 +7,9 @@ export const SLICE = 64;
 /** The same for pieces that send nothing. */
 export const QUIET_SLICE = 512;
 
+/** The part of a slice that another errand gets at once while others are in progress: thousands of peers may leave at the same time. */
+const FIRST_PART = 1 / 8;
+
 /** Milliseconds before the next step continues; other peers are served in between. */
 export const PAUSE_MS = 1;
 
@@ -47,14 +50,14 @@ export class Errands {
     return this.#slots.has(about);
   }
 
-  /** Does the first pieces now, if the slice has room for them, and the rest later. Replaces work in progress about the same thing. */
+  /** Does the first pieces now, fewer of them if other work is in progress, and the rest later. Replaces work in progress about the same thing. */
   begin(about: object, work: Pieces, now: number): void {
     const before = this.#slots.get(about);
     if (before !== undefined) this.#turns.remove(before);
     const slot = new QueueSlot<Errand>({ about, pieces: work });
     this.#slots.set(about, slot);
     this.#turns.push(slot);
-    if (now !== this.#moment) this.#refill(now);
+    if (now !== this.#moment) this.#refill(now, this.#turns.size > 1 ? FIRST_PART : 1);
     this.#do(slot);
     if (this.#turns.size > 0 && this.#goesOnAt === Infinity) this.#goesOnAt = now + PAUSE_MS;
   }
@@ -88,10 +91,10 @@ export class Errands {
     this.#goesOnAt = Infinity;
   }
 
-  #refill(now: number): void {
+  #refill(now: number, part = 1): void {
     this.#moment = now;
     this.#hasRested = false;
-    this.#left = this.#slice;
+    this.#left = this.#slice * part;
   }
 
   /** Does what the slice has room for; the end of an errand counts as a piece. Returns true when the work is finished. */
