@@ -59,6 +59,22 @@ describe('rule 11: memory', () => {
   });
 });
 
+it('rule 11: without room, a 202 names a few of the workers that a job for all does not wait for, and all of a list', () => {
+  const broker = new BrokerUnderTest({ queueForService: true, returnMs: 60_000 });
+  const names = Array.from({ length: 41 }, (_, index) => `w${index}`);
+  for (const name of names) broker.ready(name);
+  for (const name of names.slice(1)) broker.gone(name);
+  broker.step({ kind: 'memory', isTight: true });
+  const told = (target: string): readonly string[] => {
+    const [line = ''] = broker
+      .call('c1', 'post', `job for ${target.slice(0, 3)}`, target)
+      .filter((text) => text.includes(' 202 '));
+    return line.match(/[^"]+: too much/g) ?? [];
+  };
+  expect(told('all')).toEqual([...names.slice(1, 17).map((name) => `${name}: too much`), 'and others: too much']);
+  expect(told(JSON.stringify(names))).toHaveLength(40);
+});
+
 describe('rule 19: workers that jobs wait for', () => {
   const NAMES = Array.from({ length: 20 }, (_, index) => `w${index}`);
   const LIST = JSON.stringify(NAMES);

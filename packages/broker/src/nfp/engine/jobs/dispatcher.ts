@@ -12,7 +12,7 @@ import { BROKER_FSS, BROKER_SID, WORKER_MMI } from '../management/reserved-names
 import type { Output } from '../output.js';
 import type { Holder, Job, Part, Worker } from '../records.js';
 import type { BrokerState } from '../state.js';
-import { chooseForJob, chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
+import { chooseForJob, chooseOther, chooseWorkers, isAnyone, namesOf, type TargetWorkers } from './targets.js';
 import { NOBODY, type Waiting } from './waiting.js';
 
 /** Services that the broker has only if configured. */
@@ -105,7 +105,8 @@ export class Dispatcher {
     }
     const { service, form, body } = call;
     const isForAll = target.kind === 'all';
-    const { present, away, missing } = this.#recipientsOfPost(target, call, before);
+    const workers = this.#recipientsOfPost(target, call, before);
+    const { present, away, missing } = workers;
     const absent: string[] = [];
     const errors: string[] = [];
     for (const name of missing)
@@ -113,7 +114,7 @@ export class Dispatcher {
       else errors.push(`${name}: ${NOT_KNOWN}`);
     // A broker that has just started does not know all workers yet.
     const isEarly = isForAll && this.#waiting.isSettling;
-    const isForSome = present.length + away.length + absent.length > 0;
+    const isForSome = absent.length > 0 || isAnyone(workers);
     if (isForSome && before?.service === service && !this.#state.jobs.widen(before, call.target))
       this.#out.refuse('queue-full', peer, call, TOO_MUCH);
     else if (isForSome && !isEarly)
@@ -237,7 +238,8 @@ export class Dispatcher {
       // Rule 24: the one answer must come from the worker that has the job, which need not be the one whose turn it is.
       const { present, away } = chooseWorkers(isGathered ? ALL : target, service, this.#state, now);
       const asked = present.filter(({ holder }) => !isMoved(holder));
-      const absent = new Set(away.filter((holder) => !isMoved(holder)));
+      const absent = new Set<Holder>();
+      for (const holder of away) if (!isMoved(holder)) absent.add(holder);
       if (target.kind === 'all')
         for (const { holder, state } of mine?.parts ?? [])
           if (holder.worker === undefined && state !== 'moved') absent.add(holder);
@@ -251,7 +253,7 @@ export class Dispatcher {
     const { present, away, missing } = chooseWorkers({ kind: 'names', names: [...names] }, service, this.#state, now);
     const isExpected = (name: string): boolean =>
       (mine !== undefined && this.#partAt(mine, name) !== undefined) || this.#waiting.mayBeBack(name, service);
-    return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)], isForAll: false };
+    return { present, absent: [...[...away].map(nameOf), ...missing.filter(isExpected)], isForAll: false };
   }
 
   /** DELETE: the job has ended at these workers. True if part of it had not left the broker, or was kept for an absent worker. */

@@ -14,12 +14,14 @@ import { markUsed } from './targets.js';
 /** Why a name is not waited for. */
 export const NOT_KNOWN = 'no worker of the service, and has not been one lately';
 export const TOO_MUCH = 'too much waits for workers that are not there';
+/** After so many workers of a job for all that there is no room to wait for, no more are tried: thousands may be away. */
+const REFUSED_MAX = 16;
 
 /** The workers a job goes to. */
 export interface Addressees {
   readonly present: readonly Worker[];
   /** Registered, to get it when they are connected again. */
-  readonly away?: readonly Holder[];
+  readonly away?: Iterable<Holder>;
   /** Names of workers that get it if they come. */
   readonly absent?: readonly string[];
   /** The answer's explanation for names that get nothing. */
@@ -63,14 +65,17 @@ export class JobSender {
       this.#give(job, worker);
       names.push(worker.name);
     }
-    for (const holder of away) (kept && this.#hold(job, holder) ? names : refused).push(holder.name);
+    for (const holder of away) {
+      if (isForAll && refused.length > REFUSED_MAX) break;
+      (kept && this.#hold(job, holder) ? names : refused).push(holder.name);
+    }
     // A 202 names absent workers only if there is, or was, one for this job.
     const hasAcceptance = job.attempts > 0 || names.length > 0;
     for (const name of absent) (kept && this.#expect(job, name) ? names : refused).push(name);
-    const untold = refused.length === 0 ? errors : [...errors, ...refused.map(tooMuch)];
+    const untold = refused.length === 0 ? errors : [...errors, ...tooMuch(refused, isForAll)];
     if (hasAcceptance && names.length > 0) {
       job.attempts++;
-      if (isJoined) this.#dispatched(job, isForAll ? asked : { ...asked, target: job.target }, refused);
+      if (isJoined) this.#dispatched(job, isForAll ? asked : { ...asked, target: job.target }, refused, isForAll);
       else this.dispatched(job.poster, asked, names, untold);
       if (!kept && job.current === undefined) job.target = '';
       this.relay(job.poster, { command: 'post', service: job.service, uuid: job.uuid, body }, present, isForAll);
@@ -160,11 +165,11 @@ export class JobSender {
   }
 
   /** 202 for all POSTs of the job together. `refused`: names that there is no room to wait for. */
-  #dispatched(job: Job, asked: Asked = unaskedBy(job), refused: readonly string[] = NONE): void {
+  #dispatched(job: Job, asked: Asked = unaskedBy(job), refused: readonly string[] = NONE, isForAll = false): void {
     const names = new Set<string>();
     for (const { state, holder } of job.parts) if (state !== 'moved') names.add(holder.name);
     const strangers = complaintsOf(job, new Set([...names, ...refused]));
-    const errors = [...strangers, ...refused.map(tooMuch)];
+    const errors = [...strangers, ...tooMuch(refused, isForAll)];
     this.dispatched(job.poster, asked, [...names], errors);
   }
 }
@@ -180,6 +185,8 @@ function unaskedBy({ uuid, service, target }: Job): Asked {
   return { uuid, service, target, isUnasked: true };
 }
 
-function tooMuch(name: string): string {
-  return `${name}: ${TOO_MUCH}`;
+/** One text per name of a client's list; of all there are, of which the client knows none, some. */
+function tooMuch(names: readonly string[], isForAll: boolean): string[] {
+  if (!isForAll || names.length <= REFUSED_MAX) return names.map((name) => `${name}: ${TOO_MUCH}`);
+  return [...names.slice(0, REFUSED_MAX), 'and others'].map((name) => `${name}: ${TOO_MUCH}`);
 }

@@ -7,10 +7,15 @@ import type { Holder, Job, Worker } from '../records.js';
 /** The workers that a target matches, each once. */
 export interface TargetWorkers {
   readonly present: readonly Worker[];
-  /** Registered, but without a connection. */
-  readonly away: readonly Holder[];
+  /** Registered, but without a connection. Of all there are, which may be thousands, they are looked up one by one. */
+  readonly away: Iterable<Holder>;
   /** Names that are neither. */
   readonly missing: readonly string[];
+}
+
+/** True if any worker is registered. */
+export function isAnyone({ present, away }: Pick<TargetWorkers, 'present' | 'away'>): boolean {
+  return present.length > 0 || away[Symbol.iterator]().next().done === false;
 }
 
 /** The workers of the service that the target matches. */
@@ -21,7 +26,8 @@ export function chooseWorkers(target: NfpTarget, service: string, state: BrokerS
   switch (target.kind) {
     case 'all': {
       const present = everywhere ? state.workers.values() : (record?.workers.values() ?? []);
-      return { present: [...present], away: holders.awayFrom(everywhere ? EVERY_SERVICE : service, now), missing: [] };
+      const away = { [Symbol.iterator]: () => holders.awayFrom(everywhere ? EVERY_SERVICE : service, now) };
+      return { present: [...present], away, missing: [] };
     }
     case 'any': {
       const first = everywhere ? leastUsed(services.values()) : record?.workers.first;

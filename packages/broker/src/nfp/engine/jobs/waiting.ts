@@ -8,7 +8,7 @@ import { EVERY_SERVICE, isReserved } from '../management/reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import type { Output } from '../output.js';
 import type { Job, Service } from '../records.js';
-import { chooseForJob, chooseOther } from './targets.js';
+import { chooseForJob, chooseOther, isAnyone } from './targets.js';
 
 /** Why a call whose target matches nobody is refused. */
 export const NOBODY = 'no worker of the service is meant by the target';
@@ -115,10 +115,11 @@ export class Waiting {
     const isOld = job.attempts + job.partCount > 0;
     const isForAll = job.target !== 'any';
     const other = isForAll ? undefined : chooseOther(job, service, this.#state);
-    const { present, away } = isForAll
+    const workers = isForAll
       ? chooseForJob({ kind: 'all' }, job, this.#state, this.#out.now)
       : { present: other === undefined ? [] : [other], away: [] };
-    if (present.length + away.length > 0) {
+    if (isAnyone(workers)) {
+      const { present, away } = workers;
       if (isOld) this.#out.resent(job);
       this.#sender.post(job, body, { present, away, isForAll });
     } else if (isOld && this.mayWaitFor(service, this.#out.formOf(job.poster))) {

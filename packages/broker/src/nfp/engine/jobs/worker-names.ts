@@ -13,7 +13,7 @@ const KNOWN_MS = 600_000;
 /** Most names: their routing ids, as text, are the names themselves. One call may name thousands. */
 const OWN_KEY = /^[ -~]{1,255}$/;
 
-/** Every name that is registered, was recently registered, or is awaited by a job. Every operation but `awayFrom` is O(1). */
+/** Every name that is registered, was recently registered, or is awaited by a job. Every operation is O(1), `awayFrom` for each name. */
 export class Holders {
   readonly #byKey = new Map<string, Holder>();
   /** Names without a registration, by service. */
@@ -101,12 +101,10 @@ export class Holders {
   }
 
   /** Names of the service whose registration continues without a connection. */
-  awayFrom(service: string, now: number): Holder[] {
+  *awayFrom(service: string, now: number): Generator<Holder, void, void> {
     const sets = service === EVERY_SERVICE ? this.#absent.values() : [this.#absent.get(service) ?? []];
-    const holders: Holder[] = [];
     for (const set of sets)
-      for (const holder of set) if (holder.away !== undefined && holder.away.until > now) holders.push(holder);
-    return holders;
+      for (const holder of set) if (holder.away !== undefined && holder.away.until > now) yield holder;
   }
 
   /** Names that their jobs have awaited for long enough. */
