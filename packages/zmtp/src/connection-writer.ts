@@ -5,9 +5,10 @@
 import type { ConnectionEngine } from './engine/engine.js';
 import type { Sealing } from './engine/mechanisms/sealing.js';
 import type { Pipe } from './pipe.js';
-import type { CipherBytes, Encrypting, Turns, Writing } from './turn.js';
+import type { CipherBytes, Encrypting, Turns } from './turn.js';
 import type { Watch } from './watch.js';
 import type { Wire } from './wire.js';
+import type { Writing } from './writers.js';
 
 /** Bytes per write. Limits the copy in memory and the time that the event loop is held up. */
 const BATCH_BYTES = 2 ** 20;

@@ -1,6 +1,6 @@
 /** Readers whose messages are each much work, such as a job for hundreds of workers: they take turns, and rest in between. */
 import { Fifo } from '@proj/transport/adapter';
-import type { Reading } from './turn.js';
+import type { Flushing, Reading } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
 
@@ -10,7 +10,7 @@ const REST = 4;
 const REST_MAX_MS = 100;
 
 /** A queue of them, first in, first out. */
-export class HeavyReaders implements Watched {
+export class HeavyReaders implements Watched, Flushing {
   readonly #watch: Watch;
   readonly #wake: () => void;
   readonly #waiting = new Fifo<Reading>();
@@ -30,18 +30,18 @@ export class HeavyReaders implements Watched {
     this.#schedule();
   }
 
-  /** One resumes, if the last one has rested. */
-  serve(): void {
-    if (this.#servedAt !== undefined || this.#waiting.length === 0) return;
+  /** One resumes, if the last one has rested. True if so: {@link onFlush} is to be called when its output is written. */
+  serve(): boolean {
+    if (this.#servedAt !== undefined || this.#waiting.length === 0) return false;
     const now = this.#watch.now();
-    if (now < this.#restsUntil) return;
+    if (now < this.#restsUntil) return false;
     this.#servedAt = now;
     this.#waiting.shift()?.onRead(now);
     this.#wake();
+    return true;
   }
 
-  /** The output of the turn is written. */
-  onWritten(): void {
+  onFlush(): void {
     if (this.#servedAt === undefined) return;
     const now = this.#watch.now();
     this.#restsUntil = now + Math.min(REST * Math.max(0, now - this.#servedAt), REST_MAX_MS);

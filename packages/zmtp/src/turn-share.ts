@@ -10,9 +10,14 @@ const SLOW_MS = 1 / 16;
 /** A reader with so many messages within a short time that took this long each is heavy: {@link HeavyReaders}. Milliseconds. */
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
+/** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
+const WIDE_WRITES = 64;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
 const OCCASIONAL_WORK = 16;
 const BUSY_WORK = 64;
+/** A reader with less work than this recently is not busy either if it took little time: hundreds of polls are less than a few jobs. Milliseconds. */
+const QUICK_WORK = 128;
+const QUICK_MS = 1;
 
 /** Turns with something to read until a connection is known. A handshake takes three or four. */
 const STRANGE_TURNS = 16;
@@ -36,11 +41,16 @@ export class TurnShare {
   #turnsTaken = 0;
   #turnWork = 0;
   #workMax = OCCASIONAL_WORK;
-  /** Work since this time, and how many messages took long. */
+  /** Work since this time, how long it took where that was measured, and how many messages took long. Milliseconds. */
   #since = 0;
   #recentWork = 0;
+  #recentMs = 0;
   #recentHeavy = 0;
   #isHeavy = false;
+  /** All writes so far when work began. */
+  #writes = 0;
+  #wasWide = false;
+  #isWide = false;
 
   /** The queue in which the reader waits when its share is used up. */
   constructor(turns: Turns, watch: Watch, queue: ReadQueue, reader: Reading) {
@@ -58,6 +68,7 @@ export class TurnShare {
   /** Work begins, at this time. */
   begin(now: number): void {
     this.#lookedAt = now;
+    this.#writes = this.#turns.writes;
     if (this.#turn === this.#turns.number) return;
     this.#turn = this.#turns.number;
     this.#turnsTaken++;
@@ -77,6 +88,7 @@ export class TurnShare {
     this.#shortWork = isSlow ? 0 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
     this.#lookedAt = now;
     this.#count(now);
+    this.#recentMs += tookMs;
     if (isOne && tookMs >= HEAVY_MS && ++this.#recentHeavy >= HEAVY_MESSAGES) this.#isHeavy = true;
     const isOver = this.#turns.isOver(now);
     if (isOver || this.#isHeavy || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
@@ -100,11 +112,13 @@ export class TurnShare {
   #rest(didLittle: boolean): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    const isRare = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
+    if (this.#turns.writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
+    const isQuick = this.#recentWork < QUICK_WORK && this.#recentMs < QUICK_MS;
+    const isRare = this.#recentWork < OCCASIONAL_WORK || isQuick || isPast(this.#since, this.#watch.now());
     const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
-    const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : 'busy';
+    const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : this.#isWide ? 'wide' : 'busy';
     this.#queue.readLater(this.#reader, this.#isHeavy ? 'heavy' : rank);
   }
 
@@ -112,7 +126,9 @@ export class TurnShare {
     if (isPast(this.#since, now)) {
       this.#since = now;
       this.#isHeavy &&= this.#recentHeavy > 0;
-      this.#recentWork = this.#recentHeavy = 0;
+      this.#isWide &&= this.#wasWide;
+      this.#wasWide = false;
+      this.#recentWork = this.#recentMs = this.#recentHeavy = 0;
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;

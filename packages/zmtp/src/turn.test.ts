@@ -233,6 +233,31 @@ describe('the share of one connection', () => {
   });
 });
 
+it('a reader is wide while it makes many others write', () => {
+  let now = 0;
+  const turns = new Turns(watchAt(() => now));
+  const ranks: string[] = [];
+  const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
+  const share = new TurnShare(
+    turns,
+    watchAt(() => now),
+    queue,
+    { onRead: () => undefined },
+  );
+  const read = (writes: number): void => {
+    share.renew(now);
+    for (let count = 0; count < writes; count++) turns.writeLater({ onWrite: () => undefined });
+    share.spend(200);
+    share.rest();
+  };
+  for (const writes of [64, 65, 1]) read(writes);
+  for (let count = 0; count < 3; count++) {
+    now += 150;
+    read(1);
+  }
+  expect(ranks).toEqual(['busy', 'wide', 'wide', 'wide', 'busy', 'busy']);
+});
+
 describe('which readers go first', () => {
   /** A clock, and readers that note when they resume. */
   function house() {
@@ -270,6 +295,32 @@ describe('which readers go first', () => {
       pass(1);
     }
     expect(order.slice(-20)).toEqual(new Array(10).fill(['worker', 'flooder']).flat());
+  });
+
+  it.each([
+    ['are those with many messages that take little time together', 1 / 100, ['polls', 'flooder']],
+    ['are not those with many messages that take some time together', 1 / 10, ['flooder', 'polls']],
+  ])('%s', async (_, msEach, expected) => {
+    const { turns, order, watch, reader, arrive, pass } = house();
+    const [flooder, polls] = [reader('flooder'), reader('polls')];
+    arrive(flooder, 64);
+    const chunk = (messages: number): void => {
+      polls.begin(watch.now());
+      for (let left = messages; left > 0 && !polls.isResting; left--) {
+        pass(msEach);
+        polls.spend(1);
+      }
+    };
+    chunk(10);
+    await setImmediate();
+    arrive(flooder, 64);
+    chunk(10);
+    // The turn is over while it reads.
+    pass(2);
+    chunk(32);
+    order.length = 0;
+    while (turns.isContended) await setImmediate();
+    expect(order).toEqual(expected);
   });
 
   it('are not those with messages that take long, however few these are', async () => {

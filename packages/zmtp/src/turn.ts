@@ -3,12 +3,8 @@ import { Fifo } from '@proj/transport/adapter';
 import type { Loop, Poller } from './fast.js';
 import { HeavyReaders } from './heavy-readers.js';
 import type { Watch } from './watch.js';
-
-/** Something that writes at the end of a turn. */
-export interface Writing {
-  /** Writes the output of this turn. */
-  onWrite(now: number): void;
-}
+import { Writers } from './writers.js';
+import type { Writing } from './writers.js';
 
 /** Something that resumes reading in a later turn. */
 export interface Reading {
@@ -19,10 +15,10 @@ export interface Reading {
 }
 
 /**
- * How a reader waits: `regular` with little to read; `stranger` the same, but hardly known yet, or at its end; `busy` with much. A crowd that connects or
- * leaves, a thousand readers with little each, would otherwise go before all regulars.
+ * How a reader waits: `regular` with little to read; `stranger` the same, but hardly known yet, or at its end; `busy` with much; `wide` the same, if it
+ * makes many others write. A crowd that connects or leaves, a thousand readers with little each, would otherwise go before all regulars.
  */
-export type ReadRank = 'regular' | 'stranger' | 'busy';
+export type ReadRank = 'regular' | 'stranger' | 'busy' | 'wide';
 
 /** A queue of readers waiting to resume. */
 export interface ReadQueue {
@@ -75,57 +71,70 @@ const OPEN_LAST_BYTES = 2 ** 13;
 const READS_PER_TURN = 4;
 
 /** Which rank is asked first, again and again. What the ranks after it have is next if it has nothing. */
+const REGULAR_FIRST = ['regular', 'stranger', 'busy', 'wide'] as const;
+const STRANGER_FIRST = ['stranger', 'regular', 'busy', 'wide'] as const;
 const RANKS: readonly (readonly ReadRank[])[] = [
-  ['regular', 'stranger', 'busy'],
-  ['stranger', 'regular', 'busy'],
-  ['regular', 'stranger', 'busy'],
-  ['busy', 'regular', 'stranger'],
+  REGULAR_FIRST,
+  STRANGER_FIRST,
+  REGULAR_FIRST,
+  ['busy', 'wide', 'regular', 'stranger'],
+  REGULAR_FIRST,
+  STRANGER_FIRST,
+  REGULAR_FIRST,
+  ['wide', 'busy', 'regular', 'stranger'],
 ];
 
-/** First in, first out in each rank. Of four, at least one is a busy one and one a stranger, if there are any. */
+/** First in, first out in each rank. Of four, at least one is a busy or wide one and one a stranger, if there are any. */
 class Ranks<Item> {
   readonly #waiting: Readonly<Record<ReadRank, Fifo<Item>>> = {
     regular: new Fifo(),
     stranger: new Fifo(),
     busy: new Fifo(),
+    wide: new Fifo(),
   };
   #served = 0;
 
   get length(): number {
-    const { regular, stranger, busy } = this.#waiting;
-    return regular.length + stranger.length + busy.length;
+    const { regular, stranger, busy, wide } = this.#waiting;
+    return regular.length + stranger.length + busy.length + wide.length;
   }
 
   push(item: Item, rank: ReadRank): void {
     this.#waiting[rank].push(item);
   }
 
-  /** The rank of the next. */
-  get next(): ReadRank | undefined {
-    return RANKS[this.#served % RANKS.length]?.find((rank) => this.#waiting[rank].length > 0);
+  /** The rank of the next, wide or not. */
+  next(mayBeWide = true): ReadRank | undefined {
+    return RANKS[this.#served % RANKS.length]?.find(
+      (rank) => this.#waiting[rank].length > 0 && (mayBeWide || rank !== 'wide'),
+    );
   }
 
-  shift(): Item | undefined {
-    const { next } = this;
+  /** The first of a rank, of {@link next}. */
+  shift(rank: ReadRank): Item | undefined {
     this.#served++;
-    return next === undefined ? undefined : this.#waiting[next].shift();
+    return this.#waiting[rank].shift();
   }
 }
 
 /**
- * Runs all writers at the end of a turn: one write per peer, instead of many. Resumes readers that had too many messages for one turn: the
- * occasional, regulars and strangers, before the writers, and the busy after them. The only user of the event loop in the package.
+ * Runs the writers at the end of a turn: one write per peer, instead of many. Those that are too many for one turn go on in the next ones, after
+ * its own. Resumes readers that had too many messages for one turn: the occasional, regulars and strangers, before the writers, and the busy after
+ * them, the wide once what they caused last is written. The only user of the event loop in the package.
  */
 export class Turns implements ReadQueue {
   readonly #watch: Watch;
   readonly #poller: Poller | undefined;
-  #writers: Writing[] = [];
+  readonly #writers: Writers;
   #flushers: Flushing[] = [];
   readonly #readers = new Ranks<Reading>();
   readonly #heavy: HeavyReaders;
   /** In this turn: those that have resumed and are not at their end, and those that may still resume. */
   #reads = 0;
   #toRead = 0;
+  /** What wide readers caused is written, and a turn has read from one. They resume only once it is: peers' queues would grow while output is late. */
+  #isCaughtUp = true;
+  #hasReadWide = false;
   /** Long messages are busy after their first slice. */
   readonly #sealers = new Ranks<Encrypting>();
   readonly #sealing: CipherBytes = { left: CIPHER_BYTES };
@@ -140,6 +149,7 @@ export class Turns implements ReadQueue {
   constructor(watch: Watch, poller?: Poller) {
     this.#watch = watch;
     this.#poller = poller;
+    this.#writers = new Writers(watch);
     this.#heavy = new HeavyReaders(watch, () => this.#arm());
   }
 
@@ -148,28 +158,34 @@ export class Turns implements ReadQueue {
     this.#poller?.serve();
   }
 
-  /** Calls `onWrite` at the end of this turn. Call it once per turn. */
+  /** Calls `onWrite` at the end of this turn, or a later one if there are too many. Do not call it again before then. */
   writeLater(writer: Writing): void {
     this.#writers.push(writer);
     this.#arm();
   }
 
-  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Call it once per turn. */
+  /** Calls `onFlush` at the end of this turn, after the writers of this turn. Call it once per turn. */
   flushLater(flushing: Flushing): void {
     this.#flushers.push(flushing);
     this.#arm();
   }
 
-  /** Resolves when this turn's output is written. */
+  /** Resolves when the output so far is written. */
   written(): Promise<void> {
     return new Promise((resolve) => {
-      this.flushLater({ onFlush: resolve });
+      this.#writers.onceRun(resolve);
+      this.#arm();
     });
   }
 
   /** The number of the current turn. */
   get number(): number {
     return this.#number;
+  }
+
+  /** How often a writer was added so far. */
+  get writes(): number {
+    return this.#writers.added;
   }
 
   /** True while readers wait. */
@@ -225,20 +241,29 @@ export class Turns implements ReadQueue {
     this.#toRead = this.#readers.length;
     // What follows from occasional readers is written before busy readers are heard.
     this.#read('occasional');
-    const writers = this.#writers;
-    this.#writers = [];
-    const now = this.#watch.now();
-    for (const writer of writers) writer.onWrite(now);
+    const writers = this.#writers.run();
     this.#seal();
     const flushers = this.#flushers;
     this.#flushers = [];
     for (const flusher of flushers) flusher.onFlush();
-    this.#heavy.onWritten();
-    const came = Math.max(this.#came, writers.length);
+    if (this.#writers.areLate) this.#arm();
+    const came = Math.max(this.#came, writers);
     if (this.#came > 0) this.#poller?.onTurnEnd(came);
     this.#came = 0;
     this.#read('all');
-    this.#heavy.serve();
+    if (this.#heavy.serve()) this.#writers.onceRun(this.#onHeavyWritten);
+    if (this.#hasReadWide) {
+      this.#hasReadWide = this.#isCaughtUp = false;
+      this.#writers.onceRun(this.#onCaughtUp);
+    }
+  };
+
+  readonly #onCaughtUp = (): void => {
+    this.#isCaughtUp = true;
+  };
+
+  readonly #onHeavyWritten = (): void => {
+    this.flushLater(this.#heavy);
   };
 
   #seal(): void {
@@ -249,19 +274,24 @@ export class Turns implements ReadQueue {
         this.#arm();
         return;
       }
-      this.#sealers.shift()?.onSeal(this.#sealing);
+      const next = this.#sealers.next();
+      if (next !== undefined) this.#sealers.shift(next)?.onSeal(this.#sealing);
     }
   }
 
   #read(which: 'occasional' | 'all'): void {
-    while (this.#toRead > 0 && (which === 'all' || this.#readers.next !== 'busy')) {
+    const mayBeWide = !this.#writers.areLate || this.#isCaughtUp;
+    for (; this.#toRead > 0; this.#toRead--) {
+      const next = this.#readers.next(mayBeWide);
+      const isBusy = next === 'busy' || next === 'wide';
+      if (next === undefined || (isBusy && which === 'occasional')) return;
       const now = this.#watch.now();
       if (this.#reads === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
       }
-      const reader = this.#readers.shift();
-      this.#toRead--;
+      const reader = this.#readers.shift(next);
+      if (next === 'wide') this.#hasReadWide = true;
       if (reader?.isEnded !== true) this.#reads++;
       reader?.onRead(now);
     }
