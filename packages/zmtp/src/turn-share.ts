@@ -7,9 +7,13 @@ import type { Watch } from './watch.js';
 const WORK_PER_LOOK = 16;
 /** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
 const SLOW_MS = 1 / 16;
-/** A reader with so many messages within a short time that took this long each is heavy: {@link HeavyReaders}. Milliseconds. */
+/**
+ * A reader with so many messages within a short time that took this long each, and together so long, is heavy: {@link HeavyReaders}. Milliseconds. One
+ * that asks for little may have a few of them, with work for others that falls due, or garbage to collect.
+ */
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
+const HEAVY_SUM_MS = 8;
 /** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
 const WIDE_WRITES = 64;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
@@ -46,6 +50,7 @@ export class TurnShare {
   #recentWork = 0;
   #recentMs = 0;
   #recentHeavy = 0;
+  #recentHeavyMs = 0;
   #isHeavy = false;
   /** All writes so far when work began. */
   #writes = 0;
@@ -89,7 +94,7 @@ export class TurnShare {
     this.#lookedAt = now;
     this.#count(now);
     this.#recentMs += tookMs;
-    if (isOne && tookMs >= HEAVY_MS && ++this.#recentHeavy >= HEAVY_MESSAGES) this.#isHeavy = true;
+    if (isOne && tookMs >= HEAVY_MS) this.#countHeavy(tookMs);
     const isOver = this.#turns.isOver(now);
     if (isOver || this.#isHeavy || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
   }
@@ -122,13 +127,19 @@ export class TurnShare {
     this.#queue.readLater(this.#reader, this.#isHeavy ? 'heavy' : rank);
   }
 
+  #countHeavy(tookMs: number): void {
+    this.#recentHeavy++;
+    this.#recentHeavyMs += tookMs;
+    if (this.#recentHeavy >= HEAVY_MESSAGES && this.#recentHeavyMs >= HEAVY_SUM_MS) this.#isHeavy = true;
+  }
+
   #count(now: number): void {
     if (isPast(this.#since, now)) {
       this.#since = now;
       this.#isHeavy &&= this.#recentHeavy > 0;
       this.#isWide &&= this.#wasWide;
       this.#wasWide = false;
-      this.#recentWork = this.#recentMs = this.#recentHeavy = 0;
+      this.#recentWork = this.#recentMs = this.#recentHeavy = this.#recentHeavyMs = 0;
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;

@@ -193,7 +193,7 @@ describe('a turn', () => {
 
 describe('the share of one connection', () => {
   /** Messages until the share of a turn is over, in each of some turns. */
-  async function messages(msEach: number): Promise<number[]> {
+  async function messages(msEach: number, turnsMax = 4): Promise<number[]> {
     const clock = new ManualClock();
     const watch = new Watch(clock);
     const turns = new Turns(watch, new Noted());
@@ -206,14 +206,14 @@ describe('the share of one connection', () => {
     });
     const read = (): void => {
       let count = 0;
-      for (; !share.isResting && counts.length < 4; count++) {
+      for (; !share.isResting && counts.length < turnsMax; count++) {
         clock.advance(msEach);
         share.spend(1);
       }
       counts.push(count);
     };
     read();
-    while (counts.length < 4) {
+    while (counts.length < turnsMax) {
       await setImmediate();
       clock.advance(1);
     }
@@ -224,8 +224,8 @@ describe('the share of one connection', () => {
     expect(await messages(1 / 4)).toEqual([9, 8, 8, 8]);
   });
 
-  it('is one message where each is heavy, from the second one on', async () => {
-    expect(await messages(1)).toEqual([2, 1, 1, 1]);
+  it('is one message where each is heavy, once they took 8 ms', async () => {
+    expect(await messages(1, 6)).toEqual([3, 2, 2, 1, 1, 1]);
   });
 
   it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
