@@ -195,6 +195,37 @@ describe('the timer of a Driver', () => {
     expect(engine.steps.slice(1)).toEqual(['message @150', 'timer late 40 @150', 'timer late 30 @150']);
   });
 
+  it('is not delivered after an event if it is about to fire: a message does not pay for all that is due', () => {
+    const engine = new ScriptedEngine();
+    const clock = new BusyClock();
+    const driver = new Driver<string, string>(engine, { clock }, () => {});
+    engine.deadline = 110;
+    engine.onStep = (event) => {
+      if (typeof event !== 'string') engine.deadline = Infinity;
+      return [];
+    };
+    driver.dispatch('start');
+    clock.time = 129;
+    driver.dispatch('message');
+    expect(engine.steps.slice(1)).toEqual(['message @129']);
+    clock.armed[0]?.fire();
+    expect(engine.steps.slice(2)).toEqual(['timer late 19 @129']);
+  });
+
+  it('is delivered after an event that makes something due, for which no timer is armed', () => {
+    const engine = new ScriptedEngine();
+    const clock = new BusyClock();
+    const driver = new Driver<string, string>(engine, { clock }, () => {});
+    engine.deadline = 150;
+    driver.dispatch('start');
+    engine.onStep = (event) => {
+      engine.deadline = typeof event === 'string' ? 100 : 150;
+      return [];
+    };
+    driver.dispatch('message');
+    expect(engine.steps.slice(1)).toEqual(['message @100', 'timer late 0 @100']);
+  });
+
   it('comes after the events caused by its own effects', () => {
     const { clock, engine, driver } = setUp((effect, self) => {
       self.dispatch(`caused by ${effect}`);

@@ -4,6 +4,9 @@ import type { Engine, TimerEvent } from './engine/engine.js';
 import { Fifo } from './fifo.js';
 import type { Transport } from './port.js';
 
+/** How long a timer that has fallen due is left to the clock: a message should not pay for all that is due. Milliseconds. */
+const PATIENCE_MS = 20;
+
 /**
  * Runs one engine. Effects may cause events synchronously, such as a send without a route. They are delivered after the current step's effects,
  * in order, so an engine is never re-entered.
@@ -30,7 +33,7 @@ export class Driver<Event, Effect> {
     this.#perform = perform;
   }
 
-  /** Delivers an event, then everything it caused and everything that has fallen due. No effect once stopped. */
+  /** Delivers an event, then everything it caused, and what has fallen due unless its timer is about to fire. No effect once stopped. */
   dispatch(event: Event): void {
     if (this.#stopped) return;
     if (this.#running) {
@@ -70,7 +73,8 @@ export class Driver<Event, Effect> {
       if (event !== undefined) this.#step(event, now);
       else {
         const { deadline } = this.#engine;
-        if (deadline > now) {
+        const isAboutToFire = this.#armedFor <= now && now - deadline < PATIENCE_MS;
+        if (deadline > now || isAboutToFire) {
           this.#arm(deadline);
           return;
         }

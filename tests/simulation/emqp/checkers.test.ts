@@ -348,8 +348,9 @@ describe('OrderChecker', () => {
     expect(order('default', ...unknown, next)).toContain('waits in default beside a free slot');
     expect(order('wait', ...unknown, next, 999, gets('w', '1', 'x'))).toContain('does not take x');
     expect(order('wait', ...unknown, next, 1000, gets('w', '1', 'x'), next)).toBe('fine');
-    expect(order('wait', ...unknown, next, 1000, next)).toBe('fine');
-    expect(order('wait', ...unknown, next, 1000, next, next)).toContain('waits in default beside a free slot');
+    expect(order('wait', ...unknown, next, 1020, next)).toBe('fine');
+    expect(order('wait', ...unknown, next, 1019, next, next)).toBe('fine');
+    expect(order('wait', ...unknown, next, 1020, next, next)).toContain('waits in default beside a free slot');
   });
 
   function order(unknownQueue: 'default' | 'wait', ...story: readonly (BrokerSight | number)[]): string {

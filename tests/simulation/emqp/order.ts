@@ -20,6 +20,9 @@ const FRONT = -1e9;
 /** A client with more waiting jobs in a queue has many (ADR 38). */
 const FEW = 4;
 
+/** How long a `Driver` leaves a timer that has fallen due to the clock, whatever is read meanwhile. Milliseconds. */
+const TIMER_LATE_MS = 20;
+
 /** Not earlier and not later. */
 type Span = readonly [from: number, to: number];
 
@@ -142,7 +145,7 @@ export class OrderChecker implements BrokerChecker {
 
   /**
    * Rule 14: a job that has waited too long in a queue without workers is moved, at the latest when the broker has read the next
-   * message.
+   * message after a timer may have been late.
    */
   #age(job: Waiting, now: number): void {
     const queue = [...job.queues].find((each) => each !== DEFAULT);
@@ -157,7 +160,7 @@ export class OrderChecker implements BrokerChecker {
     job.queues.add(DEFAULT);
     this.#grew(DEFAULT, job.client);
     job.turn = undefined;
-    job.isDue = to <= now;
+    job.isDue = to + TIMER_LATE_MS <= now;
   }
 
   #requireNoneIdle(): void {
