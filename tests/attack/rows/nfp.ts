@@ -1,4 +1,5 @@
 /** Attacks with NORFAB commands. */
+import { writeFileSync } from 'node:fs';
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { REQUEST_TTL_MS } from '../attack.js';
@@ -203,7 +204,8 @@ export const NFP: readonly Attack[] = [
       await crowd(stage, stage.size(20, 1000), false);
       const folder = join(stage.folder, 'many');
       await mkdir(folder, { recursive: true });
-      for (let file = 0; file < stage.size(100, 20_000); file++) await writeFile(join(folder, `file-${file}`), 'x');
+      // Empty ones, without waits in between: with contents it takes up to the whole time of the attack.
+      for (let file = 0; file < stage.size(100, 20_000); file++) writeFileSync(join(folder, `file-${file}`), '');
       const peers = await stage.openMany(stage.size(5, 20), 'nfp', { reads: false });
       const asks = [
         call('0x04', 'mmi.service.broker', 'all', '{"task":"show_workers"}'),
