@@ -13,7 +13,7 @@ const SLOW_MS = 1 / 16;
  */
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
-const HEAVY_SUM_MS = 8;
+const HEAVY_SUM_MS = 3;
 /** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
 const WIDE_WRITES = 64;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
@@ -95,6 +95,7 @@ export class TurnShare {
     this.#count(now);
     this.#recentMs += tookMs;
     if (isOne && tookMs >= HEAVY_MS) this.#countHeavy(tookMs);
+    if (this.#turns.writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
     const isOver = this.#turns.isOver(now);
     if (isOver || this.#isHeavy || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
   }
@@ -117,10 +118,9 @@ export class TurnShare {
   #rest(didLittle: boolean): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    if (this.#turns.writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
     const isQuick = this.#recentWork < QUICK_WORK && this.#recentMs < QUICK_MS;
-    const isRare = this.#recentWork < OCCASIONAL_WORK || isQuick || isPast(this.#since, this.#watch.now());
-    const isSparse = didLittle || (isRare && this.#renewedIn !== this.#turns.number);
+    const isRare = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
+    const isSparse = didLittle || isQuick || (isRare && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
     const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : this.#isWide ? 'wide' : 'busy';

@@ -67,7 +67,7 @@ describe('turns', () => {
       for (let index = 0; index < 40; index++) turns.readLater({ isEnded, onRead }, 'regular');
       count = 0;
       await setImmediate();
-      expect(count).toBe(isEnded ? 16 : 4);
+      expect(count).toBe(isEnded ? 8 : 4);
       while (turns.isContended) await setImmediate();
     }
   });
@@ -168,7 +168,7 @@ describe('turns', () => {
     const reader = {
       onRead: () => {
         ended.push(turns.number);
-        now += 1;
+        now += 0.5;
       },
     };
     for (let count = 0; count < 6; count++) turns.readLater(reader, 'busy');
@@ -221,41 +221,58 @@ describe('the share of one connection', () => {
   }
 
   it('ends soon where each message takes long, as one that asks for a list', async () => {
-    expect(await messages(1 / 4)).toEqual([9, 8, 8, 8]);
+    expect(await messages(1 / 8)).toEqual([9, 8, 8, 8]);
   });
 
-  it('is one message where each is heavy, once they took 8 ms', async () => {
-    expect(await messages(1, 6)).toEqual([3, 2, 2, 1, 1, 1]);
+  it('is one message where each is heavy, once they took 3 ms', async () => {
+    expect(await messages(1 / 2, 6)).toEqual([3, 2, 1, 1, 1, 1]);
   });
 
   it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
-    expect(await messages(1 / 64)).toEqual([144, 128, 128, 128]);
+    expect(await messages(1 / 64)).toEqual([80, 64, 64, 64]);
   });
 });
 
-it('a reader is wide while it makes many others write', () => {
-  let now = 0;
-  const turns = new Turns(watchAt(() => now));
-  const ranks: string[] = [];
-  const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
-  const share = new TurnShare(
-    turns,
-    watchAt(() => now),
-    queue,
-    { onRead: () => undefined },
-  );
-  const read = (writes: number): void => {
-    share.renew(now);
-    for (let count = 0; count < writes; count++) turns.writeLater({ onWrite: () => undefined });
-    share.spend(200);
-    share.rest();
-  };
-  for (const writes of [64, 65, 1]) read(writes);
-  for (let count = 0; count < 3; count++) {
-    now += 150;
-    read(1);
+describe('a reader is wide', () => {
+  function house() {
+    let now = 0;
+    const watch = watchAt(() => now);
+    const turns = new Turns(watch);
+    const ranks: string[] = [];
+    const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
+    const share = new TurnShare(turns, watch, queue, { onRead: () => undefined });
+    const write = (writes: number): void => {
+      for (let count = 0; count < writes; count++) turns.writeLater({ onWrite: () => undefined });
+    };
+    const read = (writes: number): void => {
+      share.renew(now);
+      write(writes);
+      share.spend(200);
+      share.rest();
+    };
+    return { share, ranks, write, read, pass: (ms: number) => (now += ms) };
   }
-  expect(ranks).toEqual(['busy', 'wide', 'wide', 'wide', 'busy', 'busy']);
+
+  it('while it makes many others write', () => {
+    const { ranks, read, pass } = house();
+    for (const writes of [64, 65, 1]) read(writes);
+    for (let count = 0; count < 3; count++) {
+      pass(150);
+      read(1);
+    }
+    expect(ranks).toEqual(['busy', 'wide', 'wide', 'wide', 'busy', 'busy']);
+  });
+
+  it('but not for what others write while it reads nothing', () => {
+    const { share, ranks, write, read } = house();
+    read(1);
+    share.renew(0);
+    write(65);
+    // Something comes when the turn is over.
+    share.rest();
+    read(1);
+    expect(ranks).toEqual(['busy', 'busy', 'busy']);
+  });
 });
 
 describe('which readers go first', () => {
@@ -402,20 +419,33 @@ describe('which readers go first', () => {
     expect(order).toEqual(['guest', 'busy']);
   });
 
-  it('have a small share while others wait', async () => {
+  it('have a small share while others wait, and are busy after 128 messages, however little time these take', async () => {
     const { turns, reader, arrive } = house();
     const counts: number[] = [];
     const flooder = reader('flooder', (share) => {
       let count = 0;
       for (; count < 1000 && !share.isResting; count++) share.spend(1);
       counts.push(count);
-      if (counts.length < 2) turns.readLater(other, 'busy');
+      if (counts.length < 9) turns.readLater(other, 'busy');
     });
     const other = { onRead: () => undefined };
     arrive(flooder, 0);
     turns.readLater(other, 'busy');
-    while (counts.length < 2) await setImmediate();
-    expect(counts).toEqual([16, 64]);
+    while (counts.length < 9) await setImmediate();
+    expect(counts).toEqual([...new Array<number>(8).fill(16), 64]);
+  });
+
+  it('are those whose messages take little time, even when they come all at once', async () => {
+    const { turns, order, reader, arrive } = house();
+    let left = 40;
+    const polls = reader('polls', (share) => {
+      for (; left > 0 && !share.isResting; left--) share.spend(1);
+    });
+    arrive(polls, 0);
+    const flooder = { onRead: () => void order.push('flooder') };
+    for (let count = 0; count < 3; count++) turns.readLater(flooder, 'busy');
+    while (turns.isContended) await setImmediate();
+    expect(order).toEqual(['polls', 'polls', 'polls', 'flooder', 'flooder', 'flooder']);
   });
 });
 

@@ -58,7 +58,7 @@ export const EVENT_LOOP: Loop = {
 };
 
 /** How long a turn delivers messages before timers and other sockets are served. Milliseconds. */
-const MS_PER_TURN = 2;
+const MS_PER_TURN = 1;
 /**
  * Bytes encrypted per turn over all connections, and as many decrypted: in all below 5 ms, even without WebAssembly
  * (docs/adr/0025-boxes-in-webassembly.md).

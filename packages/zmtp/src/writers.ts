@@ -9,7 +9,7 @@ export interface Writing {
 }
 
 /** How long a turn runs its own writers, and how long the late ones. Milliseconds. */
-const MS_PER_TURN = 2;
+const MS_PER_TURN = 1;
 /** Writers after which the clock is read. */
 const WRITERS_PER_LOOK = 4;
 
