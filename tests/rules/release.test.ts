@@ -1,11 +1,11 @@
 /** The checks of `npm run release` notice what must not be published. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { inspect, isAllowed } from '../../scripts/release-checks.mjs';
 import { temporaryFolder } from './pack.js';
-import { ROOT } from './workspace.js';
+import { PACKAGES, ROOT } from './workspace.js';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeAll(async () => {
@@ -69,4 +69,15 @@ it.each([
   ['', false],
 ])('licence "%s" may be distributed: %s', (expression, allowed) => {
   expect(isAllowed(expression)).toBe(allowed);
+});
+
+it('changesets name only packages that are released: others make `changeset status` and `changeset version` fail', () => {
+  const released = new Set(PACKAGES.flatMap(({ manifest: { name, private: kept } }) => (kept === true ? [] : [name])));
+  const files = readdirSync(join(ROOT, '.changeset')).filter((file) => file.endsWith('.md') && file !== 'README.md');
+  const wrong = files.flatMap((file) => {
+    const [, head = ''] = readFileSync(join(ROOT, '.changeset', file), 'utf8').split('---');
+    const names = [...head.matchAll(/^['"](.+)['"]: (?:patch|minor|major)$/gm)].map(([, name = '']) => name);
+    return names.filter((name) => !released.has(name)).map((name) => `${file}: ${name}`);
+  });
+  expect(wrong).toEqual([]);
 });
