@@ -219,7 +219,8 @@ describe('connections', () => {
   });
 
   it('with a taken name stay with a live DEALER of libzmq, and go to a new one once it is gone', async () => {
-    const port = router({ handover: true, connectionHeartbeatMs: 50 });
+    // Long enough for libzmq's thread to answer on a machine that is busy.
+    const port = router({ handover: true, connectionHeartbeatMs: 250 });
     const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const ours = new TestPeer(port);
     const [first, second] = [1, 2].map(() => kept(new zmq.Dealer({ linger: 0, routingId: 'twin' }))) as [
@@ -231,7 +232,7 @@ describe('connections', () => {
     await ours.received(1);
     second.connect(relay.endpoint);
     await second.send('second');
-    await relay.says('there', 'PONG', 6);
+    await relay.says('there', 'PONG', 3);
     expect([ours.texts, ours.gone]).toEqual([['first'], []]);
     first.close();
     await ours.received(2);
