@@ -238,7 +238,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   onMessage(frames: Uint8Array[]): void {
     if (this.#pipe !== undefined) this.#host.onMessage(this, frames);
-    this.#share.spend(1 + Math.floor(frames.length / FRAMES_PER_WORK));
+    this.#share.deliver(1 + Math.floor(frames.length / FRAMES_PER_WORK));
   }
 
   onObeyed(work: number): void {

@@ -22,7 +22,7 @@ function house() {
         order.push(`${name} ${watch.now()}`);
         clock.advance(msEach());
         turns.writeLater({ onWrite: () => clock.advance(msEach()) });
-        share.spend(work);
+        share.deliver(work);
       }
     };
     const share: TurnShare = new TurnShare(turns, watch, queue, {
@@ -35,10 +35,16 @@ function house() {
     read();
     return share;
   };
-  /** Turns until this time. */
-  const until = async (ms: number): Promise<void> => {
+  const other = new TurnShare(turns, watch, { readLater: () => undefined }, { onRead: () => undefined });
+  /** Turns until this time. Meanwhile others send messages, or the heavy readers are alone, but for commands. */
+  const until = async (ms: number, areAlone = false): Promise<void> => {
     while (watch.now() < ms) {
-      for (let turn = 0; turn < 4; turn++) await setImmediate();
+      for (let turn = 0; turn < 4; turn++) {
+        other.begin(watch.now());
+        if (areAlone) other.spend(1);
+        else other.deliver(1);
+        await setImmediate();
+      }
       clock.advance(1);
     }
   };
@@ -56,6 +62,18 @@ describe('readers with heavy messages', () => {
     expect(names).toEqual(names.map((_, index) => (index % 2 === 0 ? 'a' : 'b')));
     expect(times.slice(1).map((time, index) => time - times[index]!)).toEqual(times.slice(1).map(() => 20));
     expect(times.length).toBeGreaterThan(4);
+  });
+
+  it('do not rest while nobody else sends a message', async () => {
+    const { turns, order, reader, until } = house();
+    turns.heard(0);
+    reader('a', () => 2);
+    await until(300, true);
+    const gaps = order.map(
+      (line, index) => Number(line.split(' ')[1]) - Number((order[index - 1] ?? line).split(' ')[1]),
+    );
+    expect(gaps.slice(3, 6)).toEqual([20, 20, 20]);
+    expect(Math.max(...gaps.slice(-10))).toBeLessThan(6);
   });
 
   it('rest a tenth of a second at most', async () => {

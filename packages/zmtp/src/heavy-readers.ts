@@ -6,7 +6,7 @@ import type { Watch, Watched } from './watch.js';
 
 /** They rest this many times as long as the last of them worked, with the output that it caused: others get that share of the time. */
 const REST = 4;
-/** The longest rest. Milliseconds. */
+/** The longest rest, and how long ago others may have sent a message that still want it. Milliseconds. */
 const REST_MAX_MS = 100;
 
 /** A queue of them, first in, first out. */
@@ -18,6 +18,8 @@ export class HeavyReaders implements Watched, Flushing {
   /** Since when one has been at work; `undefined` once its output is written. */
   #servedAt: number | undefined;
   #restsUntil = -Infinity;
+  /** When a message of somebody else came last. */
+  othersAt = -Infinity;
 
   /** Calls `wake` when {@link serve} has something to do. */
   constructor(watch: Watch, wake: () => void) {
@@ -44,7 +46,8 @@ export class HeavyReaders implements Watched, Flushing {
   onFlush(): void {
     if (this.#servedAt === undefined) return;
     const now = this.#watch.now();
-    this.#restsUntil = now + Math.min(REST * Math.max(0, now - this.#servedAt), REST_MAX_MS);
+    const areAlone = this.#servedAt - this.othersAt > REST_MAX_MS;
+    this.#restsUntil = areAlone ? now : now + Math.min(REST * Math.max(0, now - this.#servedAt), REST_MAX_MS);
     this.#servedAt = undefined;
     this.#schedule();
   }

@@ -8,12 +8,14 @@ const WORK_PER_LOOK = 16;
 /** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
 const SLOW_MS = 1 / 16;
 /**
- * A reader with so many messages within a short time that took this long each, and together so long, is heavy: {@link HeavyReaders}. Milliseconds. One
+ * A reader with so many messages within a short time that cost this much each, and together so much, is heavy: {@link HeavyReaders}. Milliseconds. One
  * that asks for little may have a few of them, with work for others that falls due, or garbage to collect.
  */
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
 const HEAVY_SUM_MS = 3;
+/** What a write costs later, about. Milliseconds. A message may cause one for nothing. */
+const WRITE_MS = 1 / 50;
 /** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
 const WIDE_WRITES = 64;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
@@ -45,15 +47,18 @@ export class TurnShare {
   #turnsTaken = 0;
   #turnWork = 0;
   #workMax = OCCASIONAL_WORK;
-  /** Work since this time, how long it took where that was measured, and how many messages took long. Milliseconds. */
+  /** It waits with messages that it has. */
+  #isBehind = false;
+  /** Work since this time, how long it took where that was measured, and how many messages cost much. Milliseconds. Work until it is no longer behind counts. */
   #since = 0;
   #recentWork = 0;
   #recentMs = 0;
   #recentHeavy = 0;
   #recentHeavyMs = 0;
   #isHeavy = false;
-  /** All writes so far when work began. */
+  /** All writes so far when work began, and when the clock was last read. */
   #writes = 0;
+  #writesAtLook = 0;
   #wasWide = false;
   #isWide = false;
 
@@ -70,16 +75,27 @@ export class TurnShare {
     return this.#isResting;
   }
 
-  /** Work begins, at this time. */
+  /** Work begins, at this time, with something that has just come. */
   begin(now: number): void {
+    this.#isBehind = false;
+    this.#enter(now);
+  }
+
+  #enter(now: number): void {
     this.#lookedAt = now;
-    this.#writes = this.#turns.writes;
+    this.#writes = this.#writesAtLook = this.#turns.beginWrites();
     if (this.#turn === this.#turns.number) return;
     this.#turn = this.#turns.number;
     this.#turnsTaken++;
     // What came while it waited counts for this turn.
     this.#turnWork = 0;
     this.#count(now);
+  }
+
+  /** As {@link spend}, for a message. */
+  deliver(work: number): void {
+    if (!this.#isHeavy) this.#turns.heard(this.#lookedAt);
+    this.spend(work);
   }
 
   /** Counts work; enough of it ends this turn's share. */
@@ -89,15 +105,20 @@ export class TurnShare {
     const now = this.#watch.now();
     const tookMs = now - this.#lookedAt;
     const isOne = this.#shortWork <= 1;
-    const isSlow = tookMs > SLOW_MS * this.#work;
+    const { writes } = this.#turns;
+    const costMs = tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS;
+    this.#writesAtLook = writes;
+    const isSlow = costMs > SLOW_MS * this.#work;
     this.#shortWork = isSlow ? 0 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
     this.#lookedAt = now;
     this.#count(now);
     this.#recentMs += tookMs;
-    if (isOne && tookMs >= HEAVY_MS) this.#countHeavy(tookMs);
-    if (this.#turns.writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
+    if (isOne && costMs >= HEAVY_MS) this.#countHeavy(costMs);
+    if (writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
     const isOver = this.#turns.isOver(now);
-    if (isOver || this.#isHeavy || (this.#turnWork >= this.#workMax && this.#turns.isContended)) this.#rest(false);
+    if (!isOver && !this.#isHeavy && (this.#turnWork < this.#workMax || !this.#turns.isContended)) return;
+    this.#rest(false);
+    this.#isBehind = true;
   }
 
   /**
@@ -105,12 +126,13 @@ export class TurnShare {
    * nothing left, in its last turn: so does a worker that answers one request after another, however fast.
    */
   rest(): void {
+    this.#isBehind = false;
     this.#rest(this.#turnWork + this.#work < OCCASIONAL_WORK);
   }
 
   /** The reader's turn has come. */
   renew(now: number): void {
-    this.begin(now);
+    this.#enter(now);
     this.#isResting = false;
     this.#renewedIn = this.#turns.number;
   }
@@ -127,9 +149,9 @@ export class TurnShare {
     this.#queue.readLater(this.#reader, this.#isHeavy ? 'heavy' : rank);
   }
 
-  #countHeavy(tookMs: number): void {
+  #countHeavy(costMs: number): void {
     this.#recentHeavy++;
-    this.#recentHeavyMs += tookMs;
+    this.#recentHeavyMs += costMs;
     if (this.#recentHeavy >= HEAVY_MESSAGES && this.#recentHeavyMs >= HEAVY_SUM_MS) this.#isHeavy = true;
   }
 
@@ -139,7 +161,8 @@ export class TurnShare {
       this.#isHeavy &&= this.#recentHeavy > 0;
       this.#isWide &&= this.#wasWide;
       this.#wasWide = false;
-      this.#recentWork = this.#recentMs = this.#recentHeavy = this.#recentHeavyMs = 0;
+      this.#recentHeavy = this.#recentHeavyMs = 0;
+      if (!this.#isBehind) this.#recentWork = this.#recentMs = 0;
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;

@@ -263,6 +263,19 @@ describe('a reader is wide', () => {
     expect(ranks).toEqual(['busy', 'wide', 'wide', 'wide', 'busy', 'busy']);
   });
 
+  it('and heavy if each of its messages makes many others write, in however little time', () => {
+    const ranksOf = (writes: number): string[] => {
+      const { share, ranks, write } = house();
+      share.renew(0);
+      for (let messages = 0; messages < 2; messages++) {
+        write(writes);
+        share.deliver(1);
+      }
+      return ranks;
+    };
+    expect([ranksOf(100), ranksOf(20)]).toEqual([['heavy'], []]);
+  });
+
   it('but not for what others write while it reads nothing', () => {
     const { share, ranks, write, read } = house();
     read(1);
@@ -272,6 +285,32 @@ describe('a reader is wide', () => {
     share.rest();
     read(1);
     expect(ranks).toEqual(['busy', 'busy', 'busy']);
+  });
+});
+
+describe('a reader with cheap messages is busy', () => {
+  it('after 128 of them, however slowly they are heard, until it is no longer behind', async () => {
+    let now = 0;
+    const watch = watchAt(() => now);
+    const turns = new Turns(watch);
+    const ranks: string[] = [];
+    const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
+    const share = new TurnShare(turns, watch, queue, { onRead: () => undefined });
+    /** It hears 16 messages in a turn that is over. */
+    const hear = async (begin: () => void): Promise<void> => {
+      await setImmediate();
+      now += 60;
+      turns.isOver();
+      now += 2;
+      begin();
+      share.spend(16);
+    };
+    for (let turn = 0; turn < 30; turn++) await hear(() => share.renew(now));
+    expect(ranks.map((rank) => rank === 'busy')).toEqual(ranks.map((_, turn) => turn >= 7));
+    share.renew(now);
+    now += 100;
+    await hear(() => share.begin(now));
+    expect(ranks.slice(30)).toEqual(['regular']);
   });
 });
 

@@ -188,6 +188,17 @@ export class Turns implements ReadQueue {
     return this.#writers.added;
   }
 
+  /** {@link Writers.begin}; returns the writers so far. */
+  beginWrites(): number {
+    this.#writers.begin();
+    return this.#writers.added;
+  }
+
+  /** A message of a reader that is not heavy has come. */
+  heard(now: number): void {
+    this.#heavy.othersAt = now;
+  }
+
   /** True while readers wait. */
   get isContended(): boolean {
     return this.#readers.length > 0;

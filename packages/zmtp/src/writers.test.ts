@@ -51,6 +51,32 @@ describe('writers', () => {
     expect(ran()).toBe('mEF');
   });
 
+  it('that one reader adds are late if they are many, and others go before them', () => {
+    const { watch, writer, ran } = house();
+    const writers = new Writers(watch);
+    const add = (name: string, count: number): void => {
+      writers.begin();
+      for (let left = count; left > 0; left--) writers.push(writer(name));
+    };
+    add('a', 17);
+    add('b', 2);
+    add('c', 2);
+    const turns = Array.from({ length: 5 }, () => [writers.run(), ran()]);
+    expect(turns).toEqual([
+      [20, 'aaaaa'],
+      [0, 'aaaa'],
+      [0, 'aaaa'],
+      [0, 'aaaa'],
+      [0, 'bbcc'],
+    ]);
+    add('a', 40);
+    writers.run();
+    ran();
+    add('b', 4);
+    writers.run();
+    expect(ran()).toMatch(/^bbbb/);
+  });
+
   it('run a little even if the clock steps back', () => {
     const { writer, ran } = house();
     let now = 1000;
@@ -150,6 +176,7 @@ describe('while output is late', () => {
         for (let count = 0; count < 20; count++) turns.writeLater(writer('.'));
       },
     };
+    turns.heard(watch.now());
     turns.readLater(heavy, 'heavy');
     turns.readLater(heavy, 'heavy');
     while (order.length < 21) await setImmediate();

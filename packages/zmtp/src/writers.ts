@@ -10,15 +10,19 @@ export interface Writing {
 
 /** How long a turn runs its own writers, and how long the late ones. Milliseconds. */
 const MS_PER_TURN = 1;
+/** Writers that a reader may add to a turn. Those that it adds after them are late: they must not hold up the answers to others. */
+const FRESH_MAX = 16;
 /** Writers after which the clock is read. */
 const WRITERS_PER_LOOK = 4;
 
-/** Writers wait in the order in which they came, but the late ones behind those of the turn. */
+/** Writers wait in the order in which they came, but the late ones behind those of the turn: these are left from earlier turns, or too many for one reader. */
 export class Writers {
   readonly #watch: Pick<Watch, 'now'>;
   readonly #fresh = new Fifo<Writing>();
   readonly #late = new Fifo<Writing>();
   #added = 0;
+  /** The same, when the reader began, or the turn. */
+  #addedBefore = 0;
   /** Late ones so far, and those of them that have run. */
   #wereLate = 0;
   #ran = 0;
@@ -40,9 +44,19 @@ export class Writers {
     return this.#added;
   }
 
+  /** From here on, what is added is another reader's. */
+  begin(): void {
+    this.#addedBefore = this.#added;
+  }
+
   push(writer: Writing): void {
-    this.#added++;
-    this.#fresh.push(writer);
+    if (this.#added++ - this.#addedBefore < FRESH_MAX) this.#fresh.push(writer);
+    else this.#pushLate(writer);
+  }
+
+  #pushLate(writer: Writing): void {
+    this.#late.push(writer);
+    this.#wereLate++;
   }
 
   /** Calls back once those of this turn, and all that are late by then, have run. */
@@ -52,12 +66,13 @@ export class Writers {
 
   /** Runs those of this turn, and then late ones; the rest is late. Returns how many are of this turn. */
   run(): number {
+    this.begin();
     const asking = this.#asking;
     this.#asking = [];
     const { length: late } = this.#late;
     const { length } = this.#fresh;
-    for (let left = length - this.#runSome(this.#fresh, length); left > 0; left--, this.#wereLate++)
-      this.#late.push(this.#fresh.shift() as Writing);
+    for (let left = length - this.#runSome(this.#fresh, length); left > 0; left--)
+      this.#pushLate(this.#fresh.shift() as Writing);
     for (const tell of asking) this.#waiting.push({ ran: this.#wereLate, tell });
     this.#ran += this.#runSome(this.#late, late);
     while ((this.#waiting.peek()?.ran ?? Infinity) <= this.#ran) this.#waiting.shift()?.tell();
