@@ -605,6 +605,26 @@ describe('Outbox', () => {
       expect([outbox.heldBytes, outbox.bytesFor(A)]).toEqual([0, 0]);
     });
 
+    it.each([
+      ['once for all peers that wait for it', 1000, true],
+      ['for each peer if it is long: one must not stay in memory', 5000, false],
+    ])('is copied %s', (_, bytes, isOnce) => {
+      const { host, outbox } = setUp();
+      host.full.add('a').add('b');
+      const given: (ArrayBufferLike | undefined)[] = [];
+      host.onUndeliverable = (_to, [frame]) => given.push(frame?.buffer);
+      const message = [new Uint8Array(100_000).subarray(0, bytes)];
+      outbox.send(A, message);
+      outbox.send(B, message);
+      outbox.send(A, [new Uint8Array(100_000).subarray(0, bytes)]);
+      for (const to of [A, B]) outbox.forget(to);
+
+      const [first, other, last] = given;
+      expect(given.map((buffer) => buffer?.byteLength)).toEqual([bytes, bytes, bytes]);
+      expect([first === last, other === first]).toEqual([isOnce, false]);
+      expect(outbox.heldBytes).toBe(0);
+    });
+
     it('is not copied for parts of a message that fill a piece of it', () => {
       const { host, outbox } = setUp();
       host.full.add('a');

@@ -13,6 +13,8 @@ const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
 /** Memory of a message besides its bytes: a few objects. */
 const MESSAGE_BYTES = 256;
+/** Up to this size, a message for many peers is kept once: the last one stays in memory. */
+const SHARED_BYTES = 4096;
 /** Limit of attempts without an outcome: as many as one peer's messages cause, and few enough to search. */
 const ATTEMPTS_MAX = 16;
 
@@ -94,6 +96,9 @@ export class Outbox {
   #waiting = 0;
   #waitingBytes = 0;
   #pending = 0;
+  /** The message parked last, and what is kept of it. */
+  #last: readonly Uint8Array[] = [];
+  #lastKept: KeptBody = [];
   /** Oldest first, one per peer. */
   readonly #attempts: Attempt[] = [];
   /** True while turns are given and outcomes handled. Messages sent from within wait. */
@@ -320,8 +325,14 @@ export class Outbox {
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      lane.messages.push({ kept: keepOneOfMany(frames), bytes });
+      lane.messages.push({ kept: bytes > SHARED_BYTES ? keepOneOfMany(frames) : this.#keepOnce(frames), bytes });
     }
+  }
+
+  #keepOnce(frames: readonly Uint8Array[]): KeptBody {
+    if (frames === this.#last) return this.#lastKept;
+    this.#last = frames;
+    return (this.#lastKept = keepOneOfMany(frames));
   }
 
   #count(bytes: number): void {

@@ -57,6 +57,29 @@ async function ready(name: string, transport?: VirtualTransport): Promise<TextPe
   return made;
 }
 
+it('encodes a job for many workers once', async () => {
+  const transport = network.transport('broker');
+  const sent: unknown[] = [];
+  const router = transport.router.bind(transport);
+  transport.router = (...options) => {
+    const port = router(...options);
+    const send = port.send.bind(port);
+    port.send = (to, frames) => {
+      if (frames.length === 7 && Buffer.from(frames[2]!).toString() === '0x04') sent.push(frames);
+      send(to, frames);
+    };
+    return port;
+  };
+  await start({ transport });
+  const workers = [await ready('w1'), await ready('w2')];
+  const client = peer('c1');
+  for (const uuid of ['u1', 'u2']) {
+    client.send('', 'NFPC01', '0x04', 'sample', 'all', uuid, '{}');
+    for (const worker of workers) expect((await next(worker))[5]).toBe(uuid);
+  }
+  expect([sent.length, new Set(sent).size]).toEqual([4, 2]);
+});
+
 describe('rule 17: get_logs', () => {
   /** The answer to a question about the log. */
   async function logs(client: TextPeer, kwargs: object = {}): Promise<Record<string, unknown>[]> {

@@ -2,8 +2,9 @@
 import { basename } from 'node:path';
 import process from 'node:process';
 import type { Files } from '@proj/files';
+import { totalBytes } from '@proj/frames';
 import { encodeNfp, encodeNfpPublishedEvent, NfpLogBook, nfpNameOf } from '@proj/frames/nfp';
-import type { NfpLogLevel } from '@proj/frames/nfp';
+import type { NfpFromBroker, NfpLogLevel } from '@proj/frames/nfp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type { AccessRules, EngineHost, Guarded, Peer, RefusalCounts, Startable } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
@@ -26,6 +27,9 @@ import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import { isManager, publisherPlans, socketPlans, withoutMark } from './socket-plans.js';
 import type { NfpBrokerStats } from './engine/state.js';
+
+/** The last call up to this size stays in memory. */
+const ENCODED_BYTES = 4096;
 
 /** Events that `get_logs` includes. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
@@ -54,6 +58,7 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   readonly #traffic = new Traffic();
   readonly #logs = new NfpLogBook({ role: 'broker', name: 'NFPBroker', logger: 'proj.broker.nfp' });
   #files: Files | undefined;
+  #encoded: { readonly command: NfpFromBroker; readonly frames: Uint8Array[] } | undefined;
   #managementEndpoints: readonly string[] = [];
   #publishEndpoints: readonly string[] = [];
   #starting: Promise<string[]> | undefined;
@@ -172,6 +177,14 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     return length;
   }
 
+  /** A short call for many workers is encoded once. */
+  #framesOf(command: NfpFromBroker): Uint8Array[] {
+    if (command === this.#encoded?.command) return this.#encoded.frames;
+    const frames = encodeNfp(command);
+    if (command.kind === 'worker-call' && totalBytes(frames) <= ENCODED_BYTES) this.#encoded = { command, frames };
+    return frames;
+  }
+
   #send(peer: Peer, frames: Uint8Array[]): void {
     this.#traffic.sent(frames);
     if (isManager(peer)) this.#host.send(1, withoutMark(peer), frames);
@@ -201,7 +214,7 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   readonly #perform = (effect: NfpBrokerEffect): void => {
     switch (effect.kind) {
       case 'send':
-        this.#send(effect.peer, encodeNfp(effect.command));
+        this.#send(effect.peer, this.#framesOf(effect.command));
         break;
       case 'release':
         this.#host.release(0, effect.body);
