@@ -233,24 +233,30 @@ describe('the share of one connection', () => {
   });
 });
 
+/** A reader, the ranks in which it has waited, and a clock. */
+function ranked() {
+  let now = 0;
+  const watch = watchAt(() => now);
+  const turns = new Turns(watch);
+  const ranks: string[] = [];
+  const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
+  const share = new TurnShare(turns, watch, queue, { onRead: () => undefined });
+  return { turns, watch, share, ranks, pass: (ms: number) => (now += ms) };
+}
+
 describe('a reader is wide', () => {
   function house() {
-    let now = 0;
-    const watch = watchAt(() => now);
-    const turns = new Turns(watch);
-    const ranks: string[] = [];
-    const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
-    const share = new TurnShare(turns, watch, queue, { onRead: () => undefined });
+    const { turns, watch, share, ranks, pass } = ranked();
     const write = (writes: number): void => {
       for (let count = 0; count < writes; count++) turns.writeLater({ onWrite: () => undefined });
     };
     const read = (writes: number): void => {
-      share.renew(now);
+      share.renew(watch.now());
       write(writes);
       share.spend(200);
       share.rest();
     };
-    return { share, ranks, write, read, pass: (ms: number) => (now += ms) };
+    return { share, ranks, write, read, pass };
   }
 
   it('while it makes many others write', () => {
@@ -290,26 +296,21 @@ describe('a reader is wide', () => {
 
 describe('a reader with cheap messages is busy', () => {
   it('after 128 of them, however slowly they are heard, until it is no longer behind', async () => {
-    let now = 0;
-    const watch = watchAt(() => now);
-    const turns = new Turns(watch);
-    const ranks: string[] = [];
-    const queue = { readLater: (_: unknown, rank: string) => void ranks.push(rank) };
-    const share = new TurnShare(turns, watch, queue, { onRead: () => undefined });
+    const { turns, watch, share, ranks, pass } = ranked();
     /** It hears 16 messages in a turn that is over. */
     const hear = async (begin: () => void): Promise<void> => {
       await setImmediate();
-      now += 60;
+      pass(60);
       turns.isOver();
-      now += 2;
+      pass(2);
       begin();
       share.spend(16);
     };
-    for (let turn = 0; turn < 30; turn++) await hear(() => share.renew(now));
+    for (let turn = 0; turn < 30; turn++) await hear(() => share.renew(watch.now()));
     expect(ranks.map((rank) => rank === 'busy')).toEqual(ranks.map((_, turn) => turn >= 7));
-    share.renew(now);
-    now += 100;
-    await hear(() => share.begin(now));
+    share.renew(watch.now());
+    pass(100);
+    await hear(() => share.begin(watch.now()));
     expect(ranks.slice(30)).toEqual(['regular']);
   });
 });
