@@ -12,8 +12,16 @@ test('thousands of texts are each correct, early ones even after the last', () =
   expect(toHex(frames)).toEqual(toHex(texts.flatMap((text) => [plain(text), fromLatin1(text)])));
 });
 
-test('a long text has its own memory', () => {
-  const text = 'é'.repeat(20_000);
+test.each([[33], [1024]])('texts of %i characters share memory', (length) => {
+  const frames = ['a', 'é', '€', '\u{1f600}'].map((one) => writeUtf8(one.repeat(length / one.length)));
+  expect(new Set(frames.map(({ buffer }) => buffer)).size).toBeLessThanOrEqual(2);
+  expect(frames.map(({ length: bytes }) => bytes)).toEqual(
+    [1, 2, 3].map((n) => n * length).concat(Math.floor(length / 2) * 4),
+  );
+});
+
+test.each([[1025], [20_000]])('a text of %i characters has its own memory', (length) => {
+  const text = 'é'.repeat(length);
   const frames = [writeUtf8(text), writeLatin1(text)];
   for (const frame of frames) expect(frame.byteLength).toBe(frame.buffer.byteLength);
   expect(toHex(frames)).toEqual(toHex([plain(text), fromLatin1(text)]));

@@ -5,47 +5,77 @@
 import { fromLatin1, putLatin1 } from './bytes.js';
 
 const SLAB_BYTES = 16_384;
-const SHARED_MAX_BYTES = 1024;
+/** Longer texts get memory of their own. */
+const SHARED_MAX = 1024;
+/** Up to this many characters, the call out of the language costs more than the copy. */
+const SHORT_MAX = 32;
 
 const toUtf8 = new TextEncoder();
-let slab = new Uint8Array(SLAB_BYTES);
-let used = 0;
 
-/** The text as UTF-8. */
-export function writeUtf8(text: string): Uint8Array {
-  const most = text.length * 3;
-  if (most > SHARED_MAX_BYTES) return toUtf8.encode(text);
-  reserve(most);
-  return cut(putAscii(text) ? text.length : toUtf8.encodeInto(text, slab.subarray(used)).written);
-}
+/** Frames that live about as long as each other: a piece is freed with the last of its frames. */
+export class Slab {
+  #memory = new Uint8Array(SLAB_BYTES);
+  #used = 0;
 
-/** The text, one byte per character. Throws a `RangeError` as `fromLatin1` does. */
-export function writeLatin1(text: string): Uint8Array {
-  if (text.length > SHARED_MAX_BYTES) return fromLatin1(text);
-  reserve(text.length);
-  putLatin1(text, slab, used);
-  return cut(text.length);
-}
-
-/** False, with memory half written, when the text is not ASCII. Most short texts are, and the call out of the language costs more than the copy. */
-function putAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code > 0x7f) return false;
-    slab[used + i] = code;
+  /** The text as UTF-8. */
+  writeUtf8(text: string): Uint8Array {
+    if (text.length > SHARED_MAX) return toUtf8.encode(text);
+    if (text.length <= SHORT_MAX) {
+      this.#reserve(text.length);
+      if (this.#putAscii(text)) return this.#cut(text.length);
+    }
+    for (;;) {
+      const { read, written } = toUtf8.encodeInto(text, this.#memory.subarray(this.#used));
+      if (read === text.length) return this.#cut(written);
+      this.#renew();
+    }
   }
-  return true;
+
+  /** The text, one byte per character. Throws a `RangeError` as `fromLatin1` does. */
+  writeLatin1(text: string): Uint8Array {
+    if (text.length > SHARED_MAX) return fromLatin1(text);
+    this.#reserve(text.length);
+    putLatin1(text, this.#memory, this.#used);
+    return this.#cut(text.length);
+  }
+
+  /** False, with memory half written, when the text is not ASCII. Most short texts are. */
+  #putAscii(text: string): boolean {
+    const memory = this.#memory;
+    let at = this.#used;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) return false;
+      memory[at++] = code;
+    }
+    return true;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#used + bytes > SLAB_BYTES) this.#renew();
+  }
+
+  #renew(): void {
+    this.#memory = new Uint8Array(SLAB_BYTES);
+    this.#used = 0;
+  }
+
+  /** A view by its place: `subarray` would first look up the class of the frame. */
+  #cut(bytes: number): Uint8Array {
+    const frame = new Uint8Array(this.#memory.buffer, this.#used, bytes);
+    this.#used += bytes;
+    return frame;
+  }
 }
 
-function reserve(bytes: number): void {
-  if (used + bytes <= SLAB_BYTES) return;
-  slab = new Uint8Array(SLAB_BYTES);
-  used = 0;
+const shared = new Slab();
+
+/** The text as UTF-8, in memory shared with other frames that are about to be sent. */
+export function writeUtf8(text: string): Uint8Array {
+  return shared.writeUtf8(text);
 }
 
-/** A view by its place: `subarray` would first look up the class of the frame. */
-function cut(bytes: number): Uint8Array {
-  const frame = new Uint8Array(slab.buffer, used, bytes);
-  used += bytes;
-  return frame;
+/** The text, one byte per character, likewise. Throws a `RangeError` as `fromLatin1` does. */
+export function writeLatin1(text: string): Uint8Array {
+  return shared.writeLatin1(text);
 }

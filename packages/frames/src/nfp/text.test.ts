@@ -1,6 +1,7 @@
 /** A name is encoded once, which must not be noticeable. */
 import { toHex } from '@proj/testkit';
 import { expect, test } from 'vitest';
+import { writeUtf8 } from '../slab.js';
 import { writeName } from './text.js';
 
 const plain = (text: string) => new TextEncoder().encode(text);
@@ -18,4 +19,8 @@ test('a name is one frame however often it is written, until a thousand others h
   for (let i = 0; i < 1024; i++) writeName(`other ${i}`, 'uuid');
   expect(writeName('one', 'service')).not.toBe(frame);
   expect(toHex([writeName('one', 'service')])).toEqual(toHex([frame]));
+});
+
+test('a name does not keep the memory of frames that are sent at once', () => {
+  expect(writeName('remembered', 'service').buffer).not.toBe(writeUtf8('sent').buffer);
 });

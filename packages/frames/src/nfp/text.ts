@@ -1,6 +1,6 @@
 /** NFP "printable string": services, worker names, job uuids and targets as text. */
 import { latin1, printable } from '../bytes.js';
-import { writeUtf8 } from '../slab.js';
+import { Slab, writeUtf8 } from '../slab.js';
 
 /** Longest service, worker name and uuid, in bytes; also the maximum of routing ids. */
 export const NAME_MAX_BYTES = 255;
@@ -17,6 +17,8 @@ const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 // A job's uuid is written three times and a service again and again; making a frame for a socket would dominate the cost.
 const WRITTEN_MAX = 1024;
 const written = new Map<string, Uint8Array>();
+// Apart from frames that are sent at once, whose memory would be kept with them.
+const names = new Slab();
 
 // Not allowed in names: control characters, which no log can show, and lone surrogates, which UTF-8 cannot express.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -72,7 +74,7 @@ function encodeName(name: string, what: string): Uint8Array {
     const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name);
     throw new RangeError(`${what} ${shown}: must be 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`);
   }
-  return writeUtf8(name);
+  return names.writeUtf8(name);
 }
 
 /** The target in a frame, or `undefined` if it is too long or not UTF-8. */
