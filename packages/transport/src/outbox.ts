@@ -2,8 +2,9 @@
  * Messages that a socket was given and the transport has not taken yet: one attempt per peer at a time, in order per peer. A peer that does not
  * read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Contains no socket and no policy.
  */
+import { compactAll, totalBytes } from '@proj/frames';
 import type { Clock, Timer } from '@proj/heartbeat';
-import { keepOneOfMany, keptFrames, type KeptBody } from './engine/kept-body.js';
+import { Backlog } from './backlog.js';
 import { Fifo } from './fifo.js';
 import { assertFrames } from './limits.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -13,7 +14,7 @@ const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
 /** Memory of a message besides its bytes: a few objects. */
 const MESSAGE_BYTES = 256;
-/** Up to this size, a message for many peers is kept once: the last one stays in memory. */
+/** Up to this size, a message for many peers is kept once for all but the first: the last one stays in memory. */
 const SHARED_BYTES = 4096;
 /** Limit of attempts without an outcome: as many as one peer's messages cause, and few enough to search. */
 const ATTEMPTS_MAX = 16;
@@ -51,12 +52,6 @@ interface Message {
   readonly bytes: number;
 }
 
-/** A message of a congested peer. It holds no memory that it shares with others, nor a peer of its own, which libzmq makes for each message. */
-interface ParkedMessage {
-  readonly kept: KeptBody;
-  readonly bytes: number;
-}
-
 /** A message being tried. */
 interface Attempt {
   readonly peer: Peer;
@@ -65,10 +60,13 @@ interface Attempt {
   readonly lane: Lane | undefined;
 }
 
-/** The waiting messages of one congested peer, oldest first. Without a timer, its turn has come or it is being tried. */
+/**
+ * The waiting messages of one congested peer, oldest first. They hold no memory of other messages, and not a peer each, which libzmq makes for
+ * every message. Without a timer, its turn has come or it is being tried.
+ */
 class Lane {
   readonly peer: Peer;
-  messages = new Fifo<ParkedMessage>();
+  messages = new Backlog();
   /** True while its head is being tried. */
   trying = false;
   bytes = 0;
@@ -96,9 +94,9 @@ export class Outbox {
   #waiting = 0;
   #waitingBytes = 0;
   #pending = 0;
-  /** The message parked last, and what is kept of it. */
+  /** The message parked last, and what is kept of it if several peers wait for it. */
   #last: readonly Uint8Array[] = [];
-  #lastKept: KeptBody = [];
+  #lastKept: readonly Uint8Array[] | undefined;
   /** Oldest first, one per peer. */
   readonly #attempts: Attempt[] = [];
   /** True while turns are given and outcomes handled. Messages sent from within wait. */
@@ -251,7 +249,7 @@ export class Outbox {
     const head = lane.messages.peek();
     if (head === undefined) return;
     lane.trying = true;
-    this.#attempt(lane.peer, keptFrames(head.kept), lane);
+    this.#attempt(lane.peer, head, lane);
   }
 
   #offer(peer: Peer, frames: readonly Uint8Array[]): void {
@@ -309,7 +307,7 @@ export class Outbox {
   }
 
   #wait(peer: Peer, frames: readonly Uint8Array[]): void {
-    const bytes = byteLength(frames);
+    const bytes = totalBytes(frames);
     if (this.#isFull(bytes)) this.#overflow(this.#parked.get(peer.key), peer, frames);
     else {
       this.#count(bytes);
@@ -318,21 +316,26 @@ export class Outbox {
   }
 
   #park(lane: Lane, peer: Peer, frames: readonly Uint8Array[]): void {
-    const bytes = byteLength(frames);
+    const bytes = totalBytes(frames);
     const { peerQueueMax, peerQueueMaxBytes } = this.#limits;
     const full = lane.messages.length >= peerQueueMax || lane.bytes + bytes > peerQueueMaxBytes;
     if (full || this.#isFull(bytes)) this.#overflow(lane, peer, frames);
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      lane.messages.push({ kept: bytes > SHARED_BYTES ? keepOneOfMany(frames) : this.#keepOnce(frames), bytes });
+      this.#keep(lane.messages, frames, bytes);
     }
   }
 
-  #keepOnce(frames: readonly Uint8Array[]): KeptBody {
-    if (frames === this.#last) return this.#lastKept;
-    this.#last = frames;
-    return (this.#lastKept = keepOneOfMany(frames));
+  /** A message for many peers shows at the second one that waits. */
+  #keep(messages: Backlog, frames: readonly Uint8Array[], bytes: number): void {
+    if (frames === this.#last) {
+      messages.push((this.#lastKept ??= compactAll(frames)));
+      return;
+    }
+    this.#last = bytes > SHARED_BYTES ? [] : frames;
+    this.#lastKept = undefined;
+    if (!messages.pack(frames)) messages.push(compactAll(frames));
   }
 
   #count(bytes: number): void {
@@ -359,7 +362,7 @@ export class Outbox {
     if (lane.trying) this.#takeHead(lane);
     let reports = this.#limits.peerReportsMax;
     for (let message = this.#takeHead(lane); message !== undefined; message = this.#takeHead(lane))
-      this.#report(lane.peer, keptFrames(message.kept), reason, --reports > 0 ? 0 : this.#dropRest(lane));
+      this.#report(lane.peer, message, reason, --reports > 0 ? 0 : this.#dropRest(lane));
   }
 
   /** Returns how many messages were left. */
@@ -368,17 +371,18 @@ export class Outbox {
     this.#pending -= length;
     this.#waiting -= length;
     this.#waitingBytes -= lane.bytes;
-    lane.messages = new Fifo();
+    lane.messages = new Backlog();
     lane.bytes = 0;
     return length;
   }
 
-  #takeHead(lane: Lane): ParkedMessage | undefined {
+  #takeHead(lane: Lane): readonly Uint8Array[] | undefined {
     const message = lane.messages.shift();
     if (message === undefined) return undefined;
+    const bytes = totalBytes(message);
     this.#waiting--;
-    this.#waitingBytes -= message.bytes;
-    lane.bytes -= message.bytes;
+    this.#waitingBytes -= bytes;
+    lane.bytes -= bytes;
     return message;
   }
 
@@ -391,10 +395,4 @@ export class Outbox {
     this.#pending--;
     if (this.#closing === undefined) this.#host.onUndeliverable(peer, frames, reason, others);
   }
-}
-
-function byteLength(frames: readonly Uint8Array[]): number {
-  let bytes = 0;
-  for (const frame of frames) bytes += frame.length;
-  return bytes;
 }

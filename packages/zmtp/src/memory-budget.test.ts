@@ -183,7 +183,7 @@ describe('a message that does not come to an end', () => {
 });
 
 describe('a message in a pipe', () => {
-  it('stays in its chunk if written at once, and is compacted if it has to wait', () => {
+  it('stays in its chunk if written at once, and is copied if it has to wait', () => {
     const part = () => [new Uint8Array(8192).subarray(0, 200)];
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 10_000 });
     pipe.attach({ wake: () => undefined } as unknown as Connection);
@@ -191,7 +191,16 @@ describe('a message in a pipe', () => {
     expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(8192);
     pipe.push(part());
     pipe.landed();
-    expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(200);
+    // With its length in front.
+    expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(204);
+    pipe.landed();
+  });
+
+  it('shares memory with others that wait, unless it is large', () => {
+    const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 100_000 });
+    for (const bytes of [100, 100, 100, 100, 5000, 5000]) pipe.push([new Uint8Array(8192).subarray(0, bytes)]);
+    const [, , third, fourth, ...large] = pipe.take(100_000).map(([frame]) => frame?.buffer);
+    expect([third === fourth, large.map((buffer) => buffer?.byteLength)]).toEqual([true, [8192, 8192]]);
   });
 
   it('that several pipes keep is copied once, and counts once until the last has written it', () => {
@@ -215,6 +224,14 @@ describe('a message in a pipe', () => {
     expect([first.bytes, second.bytes, third.bytes, outgoing.bytes]).toEqual([0, 0, 3 * MIB, 3 * MIB]);
     third.detach();
     expect([outgoing.bytes, outgoing.messages]).toEqual([0, 0]);
+  });
+
+  it('is copied once for several pipes even if it is small', () => {
+    const pipes = [1, 2].map(() => new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000 }));
+    const shared = new SharedMessage();
+    for (const pipe of pipes) pipe.push([new Uint8Array(8192).subarray(0, 100)], shared);
+    const [first, second] = pipes.map((pipe) => pipe.take(1000)[0]);
+    expect(second === first).toBe(true);
   });
 
   it('counts once although a pipe is cut because of it', () => {
@@ -245,13 +262,13 @@ describe('a message in a pipe', () => {
     const outgoing = { bytes: 0, messages: 0, maxBytes: 2 ** 30, settle };
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 2 ** 30, outgoing });
     pipe.attach({ wake: () => undefined } as unknown as Connection);
-    for (const bytes of [MIB, 1, 2]) pipe.push([new Uint8Array(bytes)]);
+    for (const bytes of [MIB, 5001, 5002]) pipe.push([new Uint8Array(bytes)]);
     expect([pipe.take(1).length, settled]).toEqual([1, []]);
-    pipe.push([new Uint8Array(3)]);
-    expect(settled).toEqual([3]);
+    pipe.push([new Uint8Array(5003)]);
+    expect(settled).toEqual([5003]);
     pipe.landed();
     pipe.take(MIB);
-    pipe.push([new Uint8Array(4)]);
-    expect(settled).toEqual([3]);
+    pipe.push([new Uint8Array(5004)]);
+    expect(settled).toEqual([5003]);
   });
 });

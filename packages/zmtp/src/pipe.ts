@@ -1,6 +1,6 @@
 /** The outgoing messages for one peer: 28/REQREP, "outgoing queue". */
 import type { MemoryBudget, Peer } from '@proj/transport';
-import { compacted, Fifo } from '@proj/transport/adapter';
+import { Backlog, compacted, Fifo } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import type { Reuse } from './engine/framing/bytes.js';
 import { beginWrite, endWrite, LONG_BYTES } from './fast.js';
@@ -57,7 +57,7 @@ export class Pipe {
   /** For the dealer: index among the pipes with room; -1 for none. */
   place = -1;
   readonly #limits: PipeLimits;
-  #waiting = new Fifo<readonly Uint8Array[]>();
+  #waiting = new Backlog();
   /** Of a publisher: the messages that are being written or waiting. */
   #shares: Fifo<SharedMessage> | undefined;
   #link: Connection | undefined;
@@ -136,20 +136,15 @@ export class Pipe {
 
   #empty(): void {
     const { length } = this.#waiting;
-    this.#waiting = new Fifo();
+    this.#waiting = new Backlog();
     this.#count(-this.#bytes, -length, this.#letGo(length));
   }
 
   /** Accepts a message. Only while {@link hasRoom}. `shared`: the same message in all pipes that get it. */
   push(frames: readonly Uint8Array[], shared?: SharedMessage): void {
-    // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
-    const waiting = this.#writing > 0 || this.#link === undefined ? this.#settled(frames, shared) : frames;
+    this.#keep(frames, shared);
     let bytes = 0;
-    for (const frame of waiting) {
-      bytes += frame.length;
-      if (frame.length >= LONG_BYTES) beginWrite(frame);
-    }
-    this.#waiting.push(waiting);
+    for (const { length } of frames) bytes += length;
     let elsewhere = 0;
     if (shared !== undefined) {
       if (shared.holders++ > 0) elsewhere = bytes;
@@ -189,6 +184,15 @@ export class Pipe {
     this.#count(-this.#writingBytes, -this.#writing, this.#letGo(this.#writing));
     this.#writing = this.#writingBytes = 0;
     for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
+  }
+
+  #keep(frames: readonly Uint8Array[], shared: SharedMessage | undefined): void {
+    // If nothing can be written now, or a write is under way, this message waits: detach it from the chunk it arrived in.
+    const mustWait = this.#writing > 0 || this.#link === undefined;
+    if (mustWait && shared === undefined && this.#waiting.pack(frames)) return;
+    const waiting = mustWait ? this.#settled(frames, shared) : frames;
+    for (const frame of waiting) if (frame.length >= LONG_BYTES) beginWrite(frame);
+    this.#waiting.push(waiting);
   }
 
   /** What to keep of a message that waits. */

@@ -2,7 +2,8 @@
  * Tracks who still uses the memory of a long body, so that it can be reused (spares.ts). Replaces garbage collection of bodies. Saves:
  * `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here do nothing.
  */
-import { allocate, free, isMapped, keep, LONG_BYTES, move, takeLong, takeMapped } from './spares.js';
+import { isMapped } from '@proj/transport/adapter';
+import { allocate, free, keep, LONG_BYTES, move, takeLong, takeMapped } from './spares.js';
 
 interface Loan {
   /** Number of messages with this body being sent. */

@@ -3,6 +3,7 @@
  * `zmtp-fast`, row "spares" (docs/adr/0016-long-bodies-are-given-back.md). Without it, all of them are garbage-collected.
  */
 import { MessageChannel } from 'node:worker_threads';
+import { isMapped, mapMemory } from '@proj/transport/adapter';
 
 /** Shorter pieces are left to the garbage collector. */
 export const LONG_BYTES = 2 ** 14;
@@ -33,23 +34,11 @@ export function takeLong(bytes: number, enough = bytes): Uint8Array {
   return spare === undefined ? Buffer.allocUnsafeSlow(enough) : new Uint8Array(spare, 0, bytes);
 }
 
-/** A buffer that could be resized, which V8 has since Node 20: its memory is a mapping of its own. */
-const MappedBuffer = ArrayBuffer as new (bytes: number, options: { readonly maxByteLength: number }) => ArrayBuffer;
-
-/** Mappings at once. Linux allows a process 65,530 (`vm.max_map_count`), and V8 ends it when its heap gets none. */
-const MAPPED_MAX = 2 ** 14;
-let mapped = 0;
-const collected = new FinalizationRegistry(() => mapped--);
-
 /** Like {@link takeLong}, with memory that leaves the process as soon as it is freed, as long as there are few such pieces. */
 export function takeMapped(bytes: number, enough: number): Uint8Array {
   const spare = takeSpare(bytes, true);
   if (spare !== undefined) return new Uint8Array(spare, 0, bytes);
-  if (mapped >= MAPPED_MAX) return takeLong(bytes, enough);
-  const buffer = new MappedBuffer(enough, { maxByteLength: enough });
-  collected.register(buffer, undefined);
-  mapped++;
-  return new Uint8Array(buffer, 0, enough);
+  return mapMemory(enough) ?? takeLong(bytes, enough);
 }
 
 /** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link allocate}, unsliced. */
@@ -113,9 +102,4 @@ function takeSpare(bytes: number, mapped: boolean): ArrayBuffer | undefined {
   const [spare] = index < 0 ? [] : spares.splice(index, 1);
   spareBytes -= spare?.byteLength ?? 0;
   return spare;
-}
-
-/** Whether this memory is of {@link takeMapped}. */
-export function isMapped(memory: ArrayBufferLike & { readonly resizable?: boolean }): boolean {
-  return memory.resizable === true;
 }
