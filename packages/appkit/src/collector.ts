@@ -9,7 +9,7 @@ import type { MemoryBudget, MemoryLevel } from '@proj/transport';
 const GONE_MS = 20;
 /** The shortest time between two collections while memory is full; also how often to check whether one is worth it. Milliseconds. */
 const FULL_MS = 1000;
-export const LOOK_MS = 5000;
+export const LOOK_MS = 2000;
 /** The least garbage worth a collection; more than a full-size young generation. */
 const WORTH_BYTES = 2 ** 25;
 /** Empty pages worth another collection: half of a full-size young generation, which V8 shrinks only if little is allocated. */
