@@ -13,6 +13,7 @@ import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { ByteRelay } from './test/relay.js';
 import { TestPeer } from './test/test-peer.js';
+import { Turns } from './turn.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 /** PING without a time-to-live. */
@@ -413,6 +414,20 @@ describe('a routing id that is taken', () => {
     }
     expect(failures.map(({ code }) => code)).toEqual(['silent']);
   });
+});
+
+it('counts each message as one of somebody who waits, but no PING', async () => {
+  const heard = vi.spyOn(Turns.prototype, 'heard');
+  const { router } = observed();
+  const port = router();
+  const endpoint = await port.bind(TCP);
+  const station = new TestPeer(port);
+  const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING);
+  await hears(socket, 'PONG');
+  expect(heard).not.toHaveBeenCalled();
+  socket.write(fromHex(wire('1'), wire('2')));
+  await station.received(2);
+  expect(heard).toHaveBeenCalledTimes(2);
 });
 
 describe('a port that is paused', () => {
