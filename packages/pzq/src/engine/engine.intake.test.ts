@@ -56,6 +56,16 @@ describe('rules 2 and 3: answers', () => {
     expect(queue.produce('p', '\x00\xff|', 'x')).toEqual([`-> p ${JSON.stringify('\x00\xff|')} 1`]);
   });
 
+  it('rule 3: an id comes back byte for byte however many wait, and the body is stored so', () => {
+    queue = new QueueUnderTest({ batchMax: 1 });
+    queue.storeHeld = true;
+    const texts = ['', 'a', '\x00\xff|', '\x80', '', 'b', '\x00\xff|', '\x80'];
+    for (const text of texts) queue.produce('p', text, text);
+    const answers = texts.flatMap(() => queue.answerStore());
+    expect(answers).toEqual(texts.map((text) => `-> p ${JSON.stringify(text)} 1`));
+    expect(bodies()).toEqual(texts.map((text) => [text]));
+  });
+
   it('rule 3: each producer is answered in the order of its messages, including refusals', () => {
     queue.storeHeld = true;
     queue.produce('p', 'a', 'x');

@@ -27,6 +27,20 @@ describe('rule 18: memory', () => {
     expect(new Set(held)).toEqual(new Set([200]));
   });
 
+  it('gives no buffer of its own to a small message that waits for more than four commits', () => {
+    const queue = new QueueUnderTest({ batchMax: 1 });
+    queue.storeHeld = true;
+    for (let index = 0; index < 7; index++) {
+      const [id, body] = [Uint8Array.of(index), new Uint8Array(8192).fill(index).subarray(0, 200)];
+      const command = { kind: 'produce', id, headers: [], body: [body] } as const;
+      queue.step({ kind: 'produce', peer: peerNamed('p1'), acksWaiting: 0, command });
+    }
+    for (let index = 0; index < 7; index++) queue.answerStore();
+    const stored = [...queue.store.rows.values()].map(({ message }) => message.body[0]!);
+    expect(stored).toEqual([0, 1, 2, 3, 4, 5, 6].map((index) => new Uint8Array(200).fill(index)));
+    expect(stored.map(({ buffer }) => buffer.byteLength)).toEqual([200, 200, 200, 200, 200, 8192, 8192]);
+  });
+
   it('copies no message that fills the buffer it came in', () => {
     const queue = new QueueUnderTest();
     queue.storeHeld = true;

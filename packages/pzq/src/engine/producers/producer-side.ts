@@ -2,12 +2,12 @@
  * PZQ: the inlet. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the order of
  * its messages, including rejections. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
-import { compact } from '@proj/frames';
+import { compact, fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
-import { keepBody, keptFrames, type KeptBody } from '@proj/transport/engine';
+import { keepBody, keepOneOfMany, keptFrames, type KeptBody } from '@proj/transport/engine';
 import type { PzqSettings } from '../../options.js';
-import type { Body, NewMessage, StoreCounts } from '../../store/store.js';
+import type { NewMessage, StoreCounts } from '../../store/store.js';
 import { memoryOfBody } from '../../store/body.js';
 import { invalidHeader, type Output, type Refusal, REFUSALS } from '../output.js';
 
@@ -34,7 +34,8 @@ interface Arrival extends Omit<NewMessage, 'body'> {
 /** A message of a producer: to be stored, or to be rejected when its turn to be answered comes. */
 export interface Entry {
   readonly producer: Producer;
-  readonly id: Uint8Array;
+  /** One of many is text, with a character for each byte: the garbage collector has fewer objects to move. */
+  readonly id: Uint8Array | string;
   readonly bytes: number;
   /** Memory of its body: counts against the bounds of what waits. */
   readonly heldBytes: number;
@@ -54,6 +55,9 @@ export function isPut(entry: Entry): entry is Put {
 
 /** Memory of an entry besides the bytes of id and body. */
 const ENTRY_BYTES = 768;
+
+/** With so many commits before it, a message is one of many. */
+const CROWD_COMMITS = 4;
 
 /** Rejections answered in one step, and those in a commit unless it may have more messages: a producer may have waited for 100,000 of them. */
 const ANSWERED_AT_ONCE = 512;
@@ -107,6 +111,11 @@ export class ProducerSide {
     return this.#producers.has(peer.key);
   }
 
+  /** What comes now waits so long that the time to make text of it, and frames again, is worth it. */
+  get #isCrowded(): boolean {
+    return this.#queued >= CROWD_COMMITS * this.#settings.batchMax;
+  }
+
   /** For invariants. */
   get sizes() {
     let entries = 0;
@@ -127,9 +136,9 @@ export class ProducerSide {
       this.#out.drop('producer-stalled', 'receive', peer);
       return;
     }
+    const { content, bytes, heldBytes } = this.#judge(producer, command, counts, closed);
     // The id waits for the disk: do not keep the memory of the frames that arrived with it.
-    const id = compact(command.id);
-    const { content, bytes, heldBytes } = this.#judge(producer, command, id, counts, closed);
+    const id = this.#isCrowded ? latin1(command.id) : compact(command.id);
     const entry = { producer, id, bytes, heldBytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
@@ -184,13 +193,13 @@ export class ProducerSide {
   /** Answers `1`: the message is stored now, or was before. */
   stored(entry: Entry): void {
     this.#settle(entry);
-    this.#out.accept(entry.producer.peer, entry.id);
+    this.#out.accept(entry.producer.peer, idOf(entry));
   }
 
   /** Answers `0`, with the entry's own reason if it has one. */
   refused(entry: Entry, refusal: Refusal): void {
     this.#settle(entry);
-    this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
+    this.#out.refuse(entry.producer.peer, idOf(entry), isPut(entry) ? refusal : (entry.content as Refusal));
   }
 
   /** Rejects what is not in a commit: as much as one step may answer, or `max`. */
@@ -267,7 +276,6 @@ export class ProducerSide {
   #judge(
     producer: Producer,
     command: PzqProduce | PzqUnusable,
-    id: Uint8Array,
     counts: StoreCounts,
     closed: Refusal | undefined,
   ): Pick<Entry, 'content' | 'bytes' | 'heldBytes'> {
@@ -280,7 +288,7 @@ export class ProducerSide {
     const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
     if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes, heldBytes };
     this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
-    return { content: this.#arrivalOf(id, command.body, wishes), bytes, heldBytes };
+    return { content: this.#arrivalOf(command, wishes), bytes, heldBytes };
   }
 
   /** Rule 18, and the limit on what may wait for a commit. */
@@ -304,20 +312,24 @@ export class ProducerSide {
     return undefined;
   }
 
-  #arrivalOf(id: Uint8Array, body: Body, wishes: PzqWishes): Arrival {
+  #arrivalOf({ id, body }: PzqProduce, wishes: PzqWishes): Arrival {
     const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
     const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
     const storedMicros = this.#entropy.wallMicros();
     this.#out.sawWall(storedMicros);
     const message = {
       storedMicros,
-      body: keepBody(body),
+      body: this.#isCrowded ? keepOneOfMany(body) : keepBody(body),
       readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
       expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
     };
     if (dedupeWindowMs === 0 || id.length === 0) return message;
-    return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+    return { ...message, dedupe: { id: compact(id), untilMicros: storedMicros + dedupeWindowMs * MICROS } };
   }
+}
+
+function idOf({ id }: Entry): Uint8Array {
+  return typeof id === 'string' ? fromLatin1(id) : id;
 }
 
 /**
