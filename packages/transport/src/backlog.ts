@@ -57,19 +57,8 @@ class Piece {
     this.#to = at;
   }
 
-  /** The frames of the oldest message, as views. */
-  peek(): Message {
-    return this.#read()[0];
-  }
-
-  /** Removes the oldest message. */
+  /** Removes the oldest message; its frames are views. */
   shift(): Message {
-    const [frames, end] = this.#read();
-    this.#from = end;
-    return frames;
-  }
-
-  #read(): [frames: Message, end: number] {
     const memory = this.#memory;
     const { buffer, byteOffset } = memory;
     const frames: Uint8Array[] = [];
@@ -84,7 +73,16 @@ class Piece {
       at += length;
       follows = (header & 1) === 1;
     }
-    return [frames, at];
+    this.#from = at;
+    return frames;
+  }
+
+  /** The same, without removing it. */
+  peek(): Message {
+    const from = this.#from;
+    const frames = this.shift();
+    this.#from = from;
+    return frames;
   }
 }
 
