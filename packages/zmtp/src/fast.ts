@@ -12,6 +12,7 @@ import { adopt, HAS_INTERNALS } from './fast/internals.js';
 import { Poller } from './fast/poller.js';
 import type { Loop } from './fast/poller.js';
 import { ReadBuffer } from './fast/read-buffer.js';
+import { growMapped } from '@proj/transport/adapter';
 import { allocate as allocateWithSpares, reclaim } from './fast/spares.js';
 import { isOn } from './fast/switch.js';
 
@@ -28,7 +29,12 @@ export const allocate: Allocate = isOn('spares') ? allocateWithSpares : (bytes) 
 /** Memory for long bodies; if absent, they are garbage-collected. */
 export const REUSE: Reuse | undefined = isOn('spares') ? { lend, reclaim, discard } : undefined;
 /** As {@link REUSE}, with a mapping of its own for each body. */
-export const REUSE_MAPPED: Reuse | undefined = REUSE && { ...REUSE, lend: lendMapped, settle: mapped };
+export const REUSE_MAPPED: Reuse | undefined = REUSE && {
+  ...REUSE,
+  lend: lendMapped,
+  grow: growMapped,
+  settle: mapped,
+};
 
 /** A socket that is being connected. */
 export function connectSocket(options: SocketConnectOpts): NodeSocket {

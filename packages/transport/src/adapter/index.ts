@@ -3,7 +3,7 @@ export { compactAll as compacted } from '@proj/frames';
 export { Backlog } from '../backlog.js';
 export { Fifo } from '../fifo.js';
 export { assertFrames } from '../limits.js';
-export { isMapped, mapMemory } from '../mapped-memory.js';
+export { growMapped, isMapped, mapMemory } from '../mapped-memory.js';
 export * from '../outbox.js';
 export * from '../port-options.js';
 export { systemEntropy } from '../entropy.js';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { REUSE_MAPPED } from '../fast.js';
 import { discard, giveBack, lend, lendMapped, mapped } from './bodies.js';
 import { allocate, reclaim, SPARE_MEMORY } from './spares.js';
 
@@ -58,6 +59,14 @@ describe('memory', () => {
     const held = process.memoryUsage().rss;
     discard([body]);
     expect(held - process.memoryUsage().rss).toBeGreaterThan(bytes / 2);
+  });
+
+  it('of a body with its own mapping is reserved for all of it, and can be used again once grown', () => {
+    const body = REUSE_MAPPED!.lend(20_000, 70_000).fill(7);
+    const grown = REUSE_MAPPED!.grow!(body, 70_000)!;
+    expect([grown.buffer === body.buffer, body.length, grown[19_999]]).toEqual([true, 20_000, 7]);
+    giveBack([grown]);
+    expect(REUSE_MAPPED!.lend(20_000, 70_000).length).toBe(70_000);
   });
 
   it('is kept spare up to 64 MiB', () => {

@@ -38,7 +38,7 @@ export function takeLong(bytes: number, enough = bytes): Uint8Array {
 export function takeMapped(bytes: number, enough: number): Uint8Array {
   const spare = takeSpare(bytes, true);
   if (spare !== undefined) return new Uint8Array(spare, 0, bytes);
-  return mapMemory(enough) ?? takeLong(bytes, enough);
+  return mapMemory(enough, Number.isFinite(bytes) ? bytes : enough) ?? takeLong(bytes, enough);
 }
 
 /** Nobody uses this chunk, or any part of it, any more. Ignores anything but chunks from {@link allocate}, unsliced. */

@@ -7,6 +7,8 @@ export type Allocate = (bytes: number) => Uint8Array;
 export interface Reuse {
   /** Memory for a received body of `whole` bytes: all of it if spare memory is so large, otherwise `bytes`, which are new. */
   lend(bytes: number, whole: number): Uint8Array;
+  /** The lent memory, made longer in place; `undefined` if that is not possible. */
+  readonly grow?: (body: Uint8Array, bytes: number) => Uint8Array | undefined;
   /** The memory for a frame that is about to wait for a slow peer. Absent: it stays where it is. */
   readonly settle?: (frame: Uint8Array) => Uint8Array;
   /** Nobody uses this received chunk, or any part of it, any more. */

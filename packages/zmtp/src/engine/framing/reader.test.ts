@@ -126,6 +126,29 @@ describe('memory', () => {
     expect(sizes).toEqual([2 ** 20, 5 * 2 ** 20, 20_000_000]);
   });
 
+  it('for a large frame that can grow in place is not copied, and is little more than what has come', () => {
+    const memory = new Uint8Array(20_000_000);
+    const sizes: number[] = [];
+    const lend = (bytes: number): Uint8Array => (sizes.push(bytes), memory.subarray(0, bytes));
+    const reader = new FrameReader(LIMITS, allocate, {
+      lend,
+      grow: (body, bytes) => (body.buffer === memory.buffer ? lend(bytes) : undefined),
+      reclaim: () => undefined,
+      discard: () => undefined,
+    });
+    reader.commandsOnly = false;
+    const body = Buffer.alloc(memory.length, pattern(1009));
+    const bytes = encoded([body]);
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      reader.push(bytes.subarray(at, at + 65_536));
+      reader.next();
+      expect(sizes.at(-1)).toBeLessThanOrEqual(at + 65_536 + 2 ** 22);
+    }
+    const [frame] = reader.takeFrames();
+    expect([frame?.buffer === memory.buffer, Buffer.compare(frame!, body), sizes[0]]).toEqual([true, 0, 2 ** 20]);
+    expect(sizes.length).toBe(6);
+  });
+
   it('counts as far as the frame has come', () => {
     const { reader } = counting();
     const bytes = encoded([pattern(9)], [pattern(500), Buffer.alloc(20_000_000)]);

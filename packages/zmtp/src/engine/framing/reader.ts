@@ -29,6 +29,8 @@ const PINNED_BYTES = 8192;
 const FIRST_BYTES = 2 ** 20;
 const SECOND_BYTES = 5 * 2 ** 20;
 const GROWTH = 32;
+/** Where it can grow in place, it grows by this much. */
+const STEP_BYTES = 2 ** 22;
 /** A smaller rest of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
 /** Shorter sealed frames are opened when complete, longer ones while they arrive. */
@@ -325,11 +327,7 @@ export class FrameReader {
     let body = this.#body as Uint8Array;
     const filled = this.#bodyBytes + bytes;
     if (filled > body.length) {
-      const grown = body.length < SECOND_BYTES ? SECOND_BYTES : GROWTH * body.length;
-      // Not spare memory, which would take its room at once.
-      const larger = this.#lend(Math.min(this.#length, Math.max(filled, grown)), Infinity);
-      larger.set(body.subarray(0, this.#bodyBytes));
-      this.#body = body = larger;
+      this.#body = body = this.#longer(body, filled);
     }
     const chunk = this.#chunk;
     const isInPlace = chunk.buffer === body.buffer && chunk.byteOffset + this.#at === body.byteOffset + this.#bodyBytes;
@@ -339,6 +337,17 @@ export class FrameReader {
     if (filled < this.#length) return undefined;
     this.#body = undefined;
     return body;
+  }
+
+  /** In place if possible, little by little; otherwise a copy. */
+  #longer(body: Uint8Array, filled: number): Uint8Array {
+    const grown = this.#reuse?.grow?.(body, Math.min(this.#length, filled + STEP_BYTES));
+    if (grown !== undefined) return grown;
+    const bytes = body.length < SECOND_BYTES ? SECOND_BYTES : GROWTH * body.length;
+    // Not spare memory, which would take its room at once.
+    const larger = this.#lend(Math.min(this.#length, Math.max(filled, bytes)), Infinity);
+    larger.set(body.subarray(0, this.#bodyBytes));
+    return larger;
   }
 
   #lend(bytes: number, whole: number): Uint8Array {
