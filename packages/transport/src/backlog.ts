@@ -2,6 +2,7 @@
  * Messages that wait for one peer. Contains no limit: its owner has one. Each buffer costs half a kilobyte besides its bytes, most of it from an
  * allocator that hardly gives it back, so small messages of a backlog share pieces of memory; they leave in order, so a piece is freed soon.
  */
+import { totalBytes } from '@proj/frames';
 import { Fifo } from './fifo.js';
 import { mapMemory } from './mapped-memory.js';
 
@@ -108,8 +109,7 @@ export class Backlog {
 
   /** Adds a copy of a small message. False, without effect, if it is too large for that. */
   pack(frames: Message): boolean {
-    let bytes = frames.length * HEADER_BYTES;
-    for (const { length } of frames) bytes += length;
+    const bytes = totalBytes(frames) + frames.length * HEADER_BYTES;
     if (bytes > Math.max(PACKED_MAX_BYTES, frames.length * SHORT_BYTES)) return false;
     let piece = this.#last;
     if (piece?.hasRoom(bytes) !== true) {

@@ -4,6 +4,7 @@
  */
 import { Socket } from 'node:net';
 import type { SocketConnectOpts } from 'node:net';
+import { growMapped } from '@proj/transport/adapter';
 import type { Allocate, Reuse } from './engine/framing/bytes.js';
 import { NodeSocket } from './node-socket.js';
 import { discard, lend, lendMapped, mapped } from './fast/bodies.js';
@@ -12,7 +13,6 @@ import { adopt, HAS_INTERNALS } from './fast/internals.js';
 import { Poller } from './fast/poller.js';
 import type { Loop } from './fast/poller.js';
 import { ReadBuffer } from './fast/read-buffer.js';
-import { growMapped } from '@proj/transport/adapter';
 import { allocate as allocateWithSpares, reclaim } from './fast/spares.js';
 import { isOn } from './fast/switch.js';
 

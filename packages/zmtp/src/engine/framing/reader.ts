@@ -326,9 +326,7 @@ export class FrameReader {
   #collect(bytes: number): Uint8Array | undefined {
     let body = this.#body as Uint8Array;
     const filled = this.#bodyBytes + bytes;
-    if (filled > body.length) {
-      this.#body = body = this.#longer(body, filled);
-    }
+    if (filled > body.length) this.#body = body = this.#longer(body, filled);
     const chunk = this.#chunk;
     const isInPlace = chunk.buffer === body.buffer && chunk.byteOffset + this.#at === body.byteOffset + this.#bodyBytes;
     if (!isInPlace) body.set(chunk.subarray(this.#at, this.#at + bytes), this.#bodyBytes);
