@@ -71,6 +71,24 @@ describe('memory', () => {
     expect(discarded.length).toBe(2);
   });
 
+  it.each([
+    ['all small', new Array<number>(500).fill(100), 1.1],
+    ['a large one after each few small ones', new Array<number[]>(8).fill([60, 200, 8000]).flat(), 1.1],
+    ['of very different sizes', [60, 200, 8000, 100, 2100, 1900, 0, 1500, 3, 8191], 1.4],
+  ])('for frames of a chunk is little more than their bytes: %s', (_, lengths, most) => {
+    const { reader, sizes } = counting();
+    const chunk = encoded(...lengths.map((length) => [pattern(length)]));
+    for (let chunks = 0; chunks < 20; chunks++) {
+      reader.push(chunk);
+      for (const length of lengths) {
+        reader.next();
+        expect(reader.takeFrames()).toEqual([pattern(length)]);
+      }
+    }
+    const bytes = sizes.reduce((sum, size) => sum + size);
+    expect(bytes / (20 * chunk.length)).toBeLessThan(most);
+  });
+
   it('is not allocated for frames of an ordinary chunk, which are views of it', () => {
     const { reader, sizes } = counting();
     const chunk = encoded([pattern(5), pattern(300)]);

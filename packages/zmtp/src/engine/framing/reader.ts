@@ -22,6 +22,10 @@ export type ReadItem = 'message' | 'command' | 'too-many-frames' | 'too-large';
 const COMMAND_MAX_BYTES = 8192;
 /** A frame keeps at most this much memory alive, or only its own chunk if it is at least as large. */
 const PINNED_BYTES = 8192;
+/** A frame of this size or more has a block of its own, unless it lies in the present one: the short ones around it should not pay for it. */
+const LONE_BYTES = PINNED_BYTES / 4;
+/** The smallest block for short frames. */
+const BLOCK_MIN_BYTES = 512;
 /**
  * Memory for an incomplete frame starts at the first size and grows to the second, then by a factor. So an announced size costs nothing until
  * bytes arrive, and a body of 128 MiB, the largest default, never has more than the second size copied at once.
@@ -64,6 +68,11 @@ export class FrameReader {
   #memory: ArrayBufferLike;
   #offset = 0;
   #memoryEnd = 0;
+  /** The block's first byte in the chunk, and where its last frame ends. */
+  #blockFrom = 0;
+  #blockUsed = 0;
+  /** Size of the next block: twice what the last one was good for. */
+  #blockBytes = PINNED_BYTES;
   /** Frames are views of the chunk. */
   #viewed = false;
   /** A header that arrived in pieces. */
@@ -360,27 +369,45 @@ export class FrameReader {
       this.#viewed = true;
       return this.#chunk.subarray(start, end);
     }
-    if (end > this.#memoryEnd) this.#findMemory(start);
+    if (end > this.#memoryEnd) {
+      if (length >= LONE_BYTES && !this.#mayView) return this.#copy(start, end);
+      this.#findMemory(start, length);
+    }
+    this.#blockUsed = end;
     return new Uint8Array(this.#memory, this.#offset + start, length);
   }
 
+  /** Frames may be views of the chunk: it is small, or it holds sealed bytes, which nobody keeps. */
+  get #mayView(): boolean {
+    return this.cipher !== undefined || this.#chunk.length <= PINNED_BYTES;
+  }
+
   /** The chunk itself, or a block for the part of it that begins there. */
-  #findMemory(start: number): void {
+  #findMemory(start: number, length: number): void {
     const chunk = this.#chunk;
-    // Sealed bytes are not kept.
-    if (this.cipher !== undefined || chunk.length <= PINNED_BYTES) {
+    if (this.#mayView) {
       this.#viewed = true;
       this.#memory = chunk.buffer;
       this.#offset = chunk.byteOffset;
       this.#memoryEnd = chunk.length;
-    } else {
-      const end = Math.min(start + PINNED_BYTES, chunk.length);
-      const block = this.#allocate(end - start);
-      block.set(chunk.subarray(start, end));
-      this.#memory = block.buffer;
-      this.#offset = block.byteOffset - start;
-      this.#memoryEnd = end;
+      return;
     }
+    if (this.#memoryEnd > 0) {
+      const used = this.#blockUsed - this.#blockFrom;
+      this.#blockBytes = Math.min(Math.max(2 * used, BLOCK_MIN_BYTES), PINNED_BYTES);
+    }
+    const end = Math.min(start + Math.max(length, this.#blockBytes), chunk.length);
+    const block = this.#copy(start, end);
+    this.#memory = block.buffer;
+    this.#offset = block.byteOffset - start;
+    this.#memoryEnd = end;
+    this.#blockFrom = start;
+  }
+
+  #copy(start: number, end: number): Uint8Array {
+    const copy = this.#allocate(end - start);
+    copy.set(this.#chunk.subarray(start, end));
+    return copy;
   }
 
   #fail(code: FailureCode, text: string): 'fault' {
