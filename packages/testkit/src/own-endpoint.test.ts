@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ownEndpoint } from './own-endpoint.js';
 
 it('gives a port that can be freed and taken again, and that the system would not assign to anybody', async () => {
@@ -14,4 +14,16 @@ it('gives a port that can be freed and taken again, and that the system would no
     server.close();
     await once(server, 'close');
   }
+});
+
+it('gives no port that it gave another process', async () => {
+  const first = await ownEndpoint();
+  // A module of its own knows nothing of the first, as in another process.
+  vi.resetModules();
+  const other = await import('./own-endpoint.js');
+  const draws = vi.spyOn(Math, 'random');
+  onTestFinished(() => draws.mockRestore());
+  draws.mockReturnValueOnce((Number(first.slice(-5)) - 20_000 + 1) / 10_000);
+  expect(await other.ownEndpoint()).not.toBe(first);
+  expect(draws.mock.calls.length).toBeGreaterThan(1);
 });
