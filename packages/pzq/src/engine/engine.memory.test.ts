@@ -27,6 +27,16 @@ describe('rule 18: memory', () => {
     expect(new Set(held)).toEqual(new Set([200]));
   });
 
+  it('keeps nothing of the buffer in which the id of a waiting message came', () => {
+    const queue = new QueueUnderTest();
+    queue.storeHeld = true;
+    const buffer = new Uint8Array(8192).fill(97);
+    const command = { kind: 'produce', id: buffer.subarray(9, 12), headers: [], body: [Uint8Array.of(1)] } as const;
+    queue.step({ kind: 'produce', peer: peerNamed('p1'), acksWaiting: 0, command });
+    buffer.fill(0);
+    expect(queue.answerStore()).toEqual(['-> p1 "aaa" 1']);
+  });
+
   it('gives no buffer of its own to a small message that waits for more than four commits', () => {
     const queue = new QueueUnderTest({ batchMax: 1 });
     queue.storeHeld = true;
