@@ -28,13 +28,17 @@ describe('rule 18: memory', () => {
   });
 
   it('keeps nothing of the buffer in which the id of a waiting message came', () => {
-    const queue = new QueueUnderTest();
+    const queue = new QueueUnderTest({ dedupeWindowMs: 1000 });
     queue.storeHeld = true;
     const buffer = new Uint8Array(8192).fill(97);
     const command = { kind: 'produce', id: buffer.subarray(9, 12), headers: [], body: [Uint8Array.of(1)] } as const;
     queue.step({ kind: 'produce', peer: peerNamed('p1'), acksWaiting: 0, command });
     buffer.fill(0);
     expect(queue.answerStore()).toEqual(['-> p1 "aaa" 1']);
+    // The store knows the id, too.
+    queue.storeHeld = false;
+    queue.produce('p1', 'aaa', 'again');
+    expect(queue.stats.counters).toMatchObject({ stored: 1, deduplicated: 1 });
   });
 
   it('gives no buffer of its own to a small message that waits for more than four commits', () => {
