@@ -89,6 +89,25 @@ describe('Backlog', () => {
     }
   });
 
+  it('fills its pieces, whatever lies between small messages', () => {
+    const backlog = new Backlog();
+    const large = message(2, 5000);
+    for (let left = 1000; left > 0; left--) {
+      backlog.pack(message(1, 100));
+      backlog.push(large);
+    }
+    const small: ArrayBufferLike[] = [];
+    for (let frames = backlog.shift(); frames !== undefined; frames = backlog.shift()) {
+      small.push(frames[0]!.buffer);
+      expect(backlog.peek()).toBe(large);
+      expect(backlog.shift()).toBe(large);
+    }
+    const pieces = [...new Set(small)];
+    expect([small.length, pieces.length <= 12]).toEqual([1000, true]);
+    const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(bytes).toBeLessThanOrEqual(2 * 1000 * (100 + 2 * HEADER_BYTES));
+  });
+
   it('begins a new piece when the last one is empty, even if that has room', () => {
     const backlog = new Backlog();
     for (const byte of [1, 2, 3]) backlog.pack(message(byte, 100));

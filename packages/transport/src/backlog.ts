@@ -14,6 +14,8 @@ const PACKED_MAX_BYTES = 4096;
 const SHORT_BYTES = 128;
 /** The length of a frame, doubled, plus 1 if another one follows. Little-endian. */
 const HEADER_BYTES = 4;
+/** In place of a length: here comes a message that is not packed. */
+const APART = -1;
 /** The largest piece, unless one message needs more. */
 const PIECE_BYTES = 65_536;
 /** Pieces from this size on are mapped. */
@@ -46,11 +48,7 @@ class Piece {
     let at = this.#to;
     for (let index = 0, left = frames.length - 1; left >= 0; index++, left--) {
       const frame = frames[index] as Uint8Array;
-      const header = frame.length * 2 + (left > 0 ? 1 : 0);
-      memory[at] = header;
-      memory[at + 1] = header >>> 8;
-      memory[at + 2] = header >>> 16;
-      memory[at + 3] = header >>> 24;
+      this.#writeHeader(at, frame.length * 2 + (left > 0 ? 1 : 0));
       at += HEADER_BYTES;
       if (frame.length > 0) memory.set(frame, at);
       at += frame.length;
@@ -58,18 +56,26 @@ class Piece {
     this.#to = at;
   }
 
-  /** Removes the oldest message; its frames are views. */
-  shift(): Message {
-    const memory = this.#memory;
-    const { buffer, byteOffset } = memory;
+  /** Marks the place of a message that is not packed. */
+  addPlace(): void {
+    this.#writeHeader(this.#to, APART);
+    this.#to += HEADER_BYTES;
+  }
+
+  /** Removes the oldest message, whose frames are views, or the place of one. */
+  shift(): Message | undefined {
+    const { buffer, byteOffset } = this.#memory;
     const frames: Uint8Array[] = [];
     let at = this.#from;
     let follows = true;
     while (follows) {
-      const high = ((memory[at + 2] as number) << 16) | ((memory[at + 3] as number) << 24);
-      const header = (memory[at] as number) | ((memory[at + 1] as number) << 8) | high;
-      const length = header >>> 1;
+      const header = this.#readHeader(at);
       at += HEADER_BYTES;
+      if (header === APART) {
+        this.#from = at;
+        return undefined;
+      }
+      const length = header >>> 1;
       frames.push(new Uint8Array(buffer, byteOffset + at, length));
       at += length;
       follows = (header & 1) === 1;
@@ -79,17 +85,33 @@ class Piece {
   }
 
   /** The same, without removing it. */
-  peek(): Message {
+  peek(): Message | undefined {
     const from = this.#from;
     const frames = this.shift();
     this.#from = from;
     return frames;
+  }
+
+  #writeHeader(at: number, header: number): void {
+    const memory = this.#memory;
+    memory[at] = header;
+    memory[at + 1] = header >>> 8;
+    memory[at + 2] = header >>> 16;
+    memory[at + 3] = header >>> 24;
+  }
+
+  #readHeader(at: number): number {
+    const memory = this.#memory;
+    const high = ((memory[at + 2] as number) << 16) | ((memory[at + 3] as number) << 24);
+    return (memory[at] as number) | ((memory[at + 1] as number) << 8) | high;
   }
 }
 
 /** First in, first out. */
 export class Backlog {
   readonly #items = new Fifo<Piece | Message>();
+  /** The messages whose places are in pieces. */
+  readonly #apart = new Fifo<Message>();
   /** The last item, if it is a piece. */
   #last: Piece | undefined;
   #length = 0;
@@ -102,9 +124,14 @@ export class Backlog {
 
   /** Adds a message as it is: one that leaves at once, or whose memory others need as well. */
   push(frames: Message): void {
-    this.#items.push(frames);
-    this.#last = undefined;
     this.#length++;
+    if (this.#last?.hasRoom(HEADER_BYTES) === true) {
+      this.#last.addPlace();
+      this.#apart.push(frames);
+    } else {
+      this.#last = undefined;
+      this.#items.push(frames);
+    }
   }
 
   /** Adds a copy of a small message. False, without effect, if it is too large for that. */
@@ -126,7 +153,7 @@ export class Backlog {
   /** The oldest message, without removing it. Its frames may be views of a piece: copy them for keeping. */
   peek(): Message | undefined {
     const item = this.#items.peek();
-    return item instanceof Piece ? item.peek() : item;
+    return item instanceof Piece ? (item.peek() ?? this.#apart.peek()) : item;
   }
 
   /** Removes the oldest message. */
@@ -134,7 +161,7 @@ export class Backlog {
     const item = this.#items.peek();
     if (item === undefined) return undefined;
     this.#length--;
-    const frames = item instanceof Piece ? item.shift() : item;
+    const frames = item instanceof Piece ? (item.shift() ?? this.#apart.shift()) : item;
     if (item instanceof Piece && !item.isEmpty) return frames;
     this.#items.shift();
     if (item instanceof Piece) this.#pieceBytes -= item.size;
