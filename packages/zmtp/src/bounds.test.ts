@@ -102,6 +102,26 @@ describe('bounds in total', () => {
     expect(station.undeliverable.length).toBe(refused);
   });
 
+  it('leave room for one message to a peer that reads, whatever others hold', () => {
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 100 };
+    const limits = { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing };
+    const deaf = [new Pipe(false, limits), new Pipe(false, limits)];
+    for (const pipe of deaf) {
+      expect(pipe.hasRoom).toBe(true);
+      pipe.push([new Uint8Array(90)]);
+    }
+    const reader = new Pipe(false, limits);
+    for (let message = 0; message < 3; message++) {
+      expect(reader.hasRoom).toBe(true);
+      reader.push([new Uint8Array(10)]);
+      expect(reader.hasRoom).toBe(false);
+      reader.take(10);
+      expect(reader.hasRoom).toBe(false);
+      reader.landed();
+    }
+    expect(outgoing).toMatchObject({ bytes: 180, messages: 2 });
+  });
+
   it('free the messages of a pipe whose connection has ended', () => {
     const outgoing = { bytes: 0, messages: 0, maxBytes: 100 };
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing });

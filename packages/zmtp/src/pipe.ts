@@ -93,9 +93,12 @@ export class Pipe {
   get hasRoom(): boolean {
     const { highWaterMark, peerQueueMaxBytes, outgoing } = this.#limits;
     const messages = this.#waiting.length + this.#writing;
+    const { bytesTogether } = this;
     if (messages >= highWaterMark) return false;
+    // Others may hold more than there is, each with its last message: a peer that reads must get its messages all the same.
+    if (messages === 0 && bytesTogether === 0) return true;
     const left = outgoing === undefined ? Infinity : outgoing.maxBytes - outgoing.bytes;
-    return (messages === 0 || this.#bytes < peerQueueMaxBytes) && this.bytesTogether < left;
+    return (messages === 0 || this.#bytes < peerQueueMaxBytes) && bytesTogether < left;
   }
 
   /** True when nothing waits and nothing is being written. */
