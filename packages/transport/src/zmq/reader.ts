@@ -8,6 +8,13 @@ import type { Clock } from '@proj/heartbeat';
 const MESSAGES_PER_TURN = 64;
 const MS_PER_TURN = 2;
 
+/**
+ * zeromq.js copies frames of up to the first size; a longer one, of less than half of it, keeps a receive buffer of libzmq (8 KiB) alive. The copies
+ * share pieces of memory, whose waste is counted (`slackOf`).
+ */
+const COPIED_BYTES = 128;
+const BUFFER_BYTES = 8192;
+
 /** The socket, as its reader needs it. */
 export interface Source {
   /** The next message. Also rejects if the socket was closed. */
@@ -45,7 +52,7 @@ export class MessageReader {
         return;
       }
       if (this.#isOver()) return;
-      take(frames);
+      take(detach(frames));
       if (++handled < MESSAGES_PER_TURN && this.#clock.now() - turnedAt < MS_PER_TURN) continue;
       await turn();
       handled = 0;
@@ -81,6 +88,15 @@ class Gate {
   readonly opened = new Promise<void>((resolve) => {
     this.open = resolve;
   });
+}
+
+/** Replaces short frames by copies outside libzmq's memory. */
+function detach(frames: Uint8Array[]): Uint8Array[] {
+  for (let index = 0; index < frames.length; index++) {
+    const frame = frames[index] as Uint8Array;
+    if (frame.length > COPIED_BYTES && frame.length < BUFFER_BYTES / 2) frames[index] = Buffer.from(frame);
+  }
+  return frames;
 }
 
 function turn(): Promise<void> {
