@@ -86,6 +86,7 @@ export const PZQ: readonly Attack[] = [
   {
     name: 'pzq/malformed-messages',
     does: 'messages without a delimiter, without a body, with a thousand headers, with a thousand parts',
+    missesOnZmq: 'p99, and in some runs memory afterwards: the same queue holds both on zmtp',
     async run(stage) {
       const peers = await stage.openMany(4, 'receive');
       const floods = [
