@@ -19,6 +19,8 @@ export type Variant = 'encrypted' | 'unread' | 'small';
 
 /** How long requests wait for a worker by default, in every protocol. Milliseconds. */
 export const REQUEST_TTL_MS = 30_000;
+/** A reason for {@link Attack.missesOnZmq}. */
+export const KEPT_ON_ZMQ = 'memory afterwards: the same broker gives it back on zmtp';
 
 /** One way to harm others. */
 export interface Attack {

@@ -1,5 +1,5 @@
 /** Attacks with EventMQ commands. */
-import { REQUEST_TTL_MS } from '../attack.js';
+import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Port } from '../attack.js';
 import { message } from '../wire.js';
 
@@ -98,7 +98,7 @@ export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/inform-and-bye',
     does: 'workers and schedulers that join and leave in a loop, on one connection and on many',
-    missesOnZmq: 'memory afterwards: the same broker gives it back on zmtp',
+    missesOnZmq: KEPT_ON_ZMQ,
     async run(stage) {
       const peer = await stage.open('emqpBackend');
       for await (const round of stage.rounds(40)) {
@@ -184,7 +184,7 @@ export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/unread-topics',
     does: '40 subscribers that do not read, and a publisher that sends 64 KiB messages as fast as possible',
-    missesOnZmq: 'memory afterwards: the same broker gives it back on zmtp',
+    missesOnZmq: KEPT_ON_ZMQ,
     async run(stage) {
       const subscribers = await stage.openMany(stage.size(5, 40), 'emqpSubscribe', { type: 'SUB', reads: false });
       await Promise.all(subscribers.map((subscriber) => subscriber.send('\x01flood')));

@@ -1,5 +1,5 @@
 /** Attacks with Majordomo commands. */
-import { REQUEST_TTL_MS } from '../attack.js';
+import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -65,7 +65,7 @@ export const MDP: readonly Attack[] = [
     name: 'mdp/small-bodies-in-large-buffers',
     does: 'requests of 200 B for a service without workers, each followed by 8 kB of junk',
     leavesMs: REQUEST_TTL_MS,
-    missesOnZmq: 'memory afterwards: the same broker gives it back on zmtp',
+    missesOnZmq: KEPT_ON_ZMQ,
     async run(stage) {
       const peers = await stage.openMany(4, 'mdp');
       const pair = Buffer.concat([request('nobody', Buffer.alloc(200)), message([Buffer.alloc(8000)])]);
@@ -167,7 +167,7 @@ export const MDP: readonly Attack[] = [
   {
     name: 'mdp/prototype-names',
     does: 'services and routing ids named like built-in properties of objects',
-    missesOnZmq: 'memory afterwards: the same broker gives it back on zmtp',
+    missesOnZmq: KEPT_ON_ZMQ,
     async run(stage) {
       const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'length', 'mmi.__proto__'];
       for await (const round of stage.rounds(names.length * 2)) {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { REQUEST_TTL_MS } from '../attack.js';
+import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -28,7 +28,7 @@ const RETURN_MS = 10_000;
 
 const IN_ONE_QUEUE =
   'p99: it hands over the messages of all connections in one queue, so that none can be made to wait';
-const IN_MEMORY = `${IN_ONE_QUEUE}; memory afterwards: the same broker gives it back on zmtp`;
+const IN_MEMORY = `${IN_ONE_QUEUE}; ${KEPT_ON_ZMQ}`;
 
 /** Workers of one service, which say nothing about their jobs. */
 async function crowd(stage: Stage, count: number, reads: boolean): Promise<AttackingPeer[]> {
