@@ -8,11 +8,9 @@ import type { Clock } from '@proj/heartbeat';
 const MESSAGES_PER_TURN = 64;
 const MS_PER_TURN = 2;
 
-/**
- * zeromq.js copies frames of up to the first size; a longer one, of less than half of it, keeps a receive buffer of libzmq (8 KiB) alive. The copies
- * share pieces of memory, whose waste is counted (`slackOf`).
- */
+/** zeromq.js copies frames of up to this size. A longer one keeps the receive buffer of libzmq alive in which it came. */
 const COPIED_BYTES = 128;
+/** Size of such a buffer. */
 const BUFFER_BYTES = 8192;
 
 /** The socket, as its reader needs it. */
@@ -90,7 +88,10 @@ class Gate {
   });
 }
 
-/** Replaces short frames by copies outside libzmq's memory. */
+/**
+ * Replaces frames that take less than half of libzmq's buffer by copies. These share pieces of memory, but we can count what they waste
+ * (`slackOf`).
+ */
 function detach(frames: Uint8Array[]): Uint8Array[] {
   for (let index = 0; index < frames.length; index++) {
     const frame = frames[index] as Uint8Array;
