@@ -1,6 +1,8 @@
+import type { BigIntStats, Dir, Dirent } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { Confinement } from './confinement.js';
 import { Files } from './files.js';
-import type { Confinement } from './confinement.js';
 import { inPieces, sorted } from './pieces.js';
 
 /** How often the event loop turns while something is done. */
@@ -47,6 +49,13 @@ it.each([
   expect(turns).toBeGreaterThanOrEqual(least);
 });
 
+it('lists that are handled at once take turns', async () => {
+  const items = Array.from({ length: 20_000 }, (_, index) => -index);
+  const list = (): Promise<unknown> => sorted(items, (one, other) => one - other);
+  const alone = await turnsOf(list());
+  expect(await turnsOf(Promise.all([list(), list(), list(), list()]))).toBeGreaterThanOrEqual(3 * alone);
+});
+
 it('a walk over many files lets others have turns', async () => {
   const entries = Array.from({ length: 5000 }, (_, index) => ({ name: `file-${index}`, type: 'file' }));
   const inside = { list: () => Promise.resolve({ kind: 'directory', entries }) } as unknown as Confinement;
@@ -55,4 +64,18 @@ it('a walk over many files lets others have turns', async () => {
   const turns = await turnsOf(files.walk('nf://').then((answer) => (found = answer)));
   expect(turns).toBeGreaterThanOrEqual(19);
   expect(found).toMatchObject({ found: true, value: { length: 5000 } });
+});
+
+it('directories that are read at once take turns', async () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `file-${index}`);
+  const entries = names.map((name) => ({ name, isFile: () => true }) as Dirent);
+  const inside = new Confinement('/', {
+    realpath: (path) => Promise.resolve(path),
+    stat: () => Promise.resolve({ dev: 1n, ino: 1n } as BigIntStats),
+    open: () => Promise.resolve({} as FileHandle),
+    opendir: () => Promise.resolve(entries as unknown as Dir),
+  });
+  const read = (): Promise<unknown> => inside.list('', 10_000);
+  expect(await read()).toMatchObject({ kind: 'directory', entries: { length: 2000 } });
+  expect(await turnsOf(Promise.all([read(), read(), read(), read()]))).toBeGreaterThanOrEqual(4 * 15);
 });

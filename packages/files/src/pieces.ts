@@ -5,10 +5,18 @@ import { setImmediate } from 'node:timers/promises';
 const PIECE = 256;
 const COMPARED = 2048;
 
+let latest: Promise<void> = Promise.resolve();
+
+/** A turn of the event loop for this list alone: however many are handled at once, only one piece is in each turn. */
+export function turn(): Promise<void> {
+  latest = latest.then(() => setImmediate());
+  return latest;
+}
+
 /** The items in their order, so many at a time. */
 export async function* inPieces<Item>(items: readonly Item[], size = PIECE): AsyncGenerator<Item[], void, void> {
   for (let at = 0; at < items.length; at += size) {
-    if (at > 0) await setImmediate();
+    if (at > 0) await turn();
     yield items.slice(at, at + size);
   }
 }
@@ -41,7 +49,7 @@ async function merged<Item>(
     all.push(isFirst ? one : other);
     if (isFirst) at++;
     else otherAt++;
-    if (all.length % COMPARED === 0) await setImmediate();
+    if (all.length % COMPARED === 0) await turn();
   }
   return all;
 }
