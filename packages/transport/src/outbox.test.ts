@@ -184,7 +184,7 @@ describe('Outbox', () => {
       expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
     });
 
-    it('tries again at once when the peer is reported alive', () => {
+    it('tries again at once when the peer has room', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1', '2');
@@ -195,6 +195,25 @@ describe('Outbox', () => {
 
       expect(host.sent).toEqual(['a:1', 'a:2']);
       expect(host.clock.armed).toBe(0);
+    });
+
+    it('tries again when the peer was heard, but not within 10 ms of a refusal', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      host.clock.advance(10);
+      expect(host.attempts).toHaveLength(2);
+      for (const ms of [9, 1]) {
+        outbox.heard(A);
+        expect(host.attempts).toHaveLength(2);
+        host.clock.advance(ms);
+      }
+      outbox.heard(B);
+      expect(host.attempts).toHaveLength(2);
+      outbox.heard(A);
+      outbox.heard(A);
+
+      expect(host.attempts).toHaveLength(3);
     });
 
     it('starts again at 10 ms once a message got through, even if more wait', () => {
@@ -213,7 +232,7 @@ describe('Outbox', () => {
       expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
     });
 
-    it('gives a peer that is reported alive twice only one turn', () => {
+    it('gives a peer that has room twice only one turn', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');

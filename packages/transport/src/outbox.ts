@@ -72,6 +72,8 @@ class Lane {
   bytes = 0;
   retryMs = FIRST_RETRY_MS;
   timer: Timer | undefined;
+  /** When its head was refused last. */
+  refusedAt = 0;
   lost = false;
 
   constructor(peer: Peer) {
@@ -130,7 +132,7 @@ export class Outbox {
     return this.#parked.get(peer.key)?.bytes ?? 0;
   }
 
-  /** Number of peers with parked messages. While it is 0, {@link resume} has nothing to do. */
+  /** Number of peers with parked messages. While it is 0, {@link resume} and {@link heard} have nothing to do. */
   get congestedPeers(): number {
     return this.#parked.size;
   }
@@ -167,10 +169,16 @@ export class Outbox {
     this.#pump();
   }
 
-  /** The peer has room or is active: retries its parked messages now. */
+  /** The peer has room: retries its parked messages now. */
   resume(peer: Peer): void {
     const lane = this.#parked.get(peer.key);
     if (lane?.timer !== undefined) this.#retry(lane);
+  }
+
+  /** The peer has sent something, so it may have read, too: the same, unless it was tried just now. A refusal costs more than a message. */
+  heard(peer: Peer): void {
+    const lane = this.#parked.get(peer.key);
+    if (lane?.timer !== undefined && this.#host.clock.now() - lane.refusedAt >= FIRST_RETRY_MS) this.#retry(lane);
   }
 
   /** Memory is short: gives up parked messages as `congested`, from the peers that hold most, until this many bytes are freed; returns how many. */
@@ -293,7 +301,8 @@ export class Outbox {
 
   #rest(lane: Lane): void {
     const { clock } = this.#host;
-    lane.timer = clock.at(clock.now() + lane.retryMs, () => {
+    lane.refusedAt = clock.now();
+    lane.timer = clock.at(lane.refusedAt + lane.retryMs, () => {
       this.#retry(lane);
     });
     lane.retryMs = Math.min(lane.retryMs * 2, LONGEST_RETRY_MS);

@@ -68,15 +68,23 @@ describe('sending', () => {
     expect([port.pending, journal.lines]).toEqual([0, []]);
   });
 
-  it('tries a congested peer again as soon as it sends something', async () => {
-    const { socket, port } = fakePort();
+  it('tries a congested peer again when it sends something, but not within 10 ms of a refusal', async () => {
+    const { socket, port, clock } = fakePort();
     say(port, A, '1');
     await socket.settleSend('EAGAIN');
-    await socket.deliver('b', 'x');
+    await socket.deliver('a', 'x');
     expect(socket.sent).toHaveLength(1);
+    clock.advance(10);
+    await socket.settleSend('EAGAIN');
+    // The next attempt by time is after 20 ms.
+    clock.advance(10);
+    await socket.deliver('b', 'x');
+    // After so long, the reader lets others run first.
+    await turn();
+    expect(socket.sent).toHaveLength(2);
     await socket.deliver('a', 'x');
 
-    expect(socket.sent.map((frames) => textOf(frames))).toEqual(['a,1', 'a,1']);
+    expect(socket.sent.map((frames) => textOf(frames))).toEqual(['a,1', 'a,1', 'a,1']);
   });
 
   it('S7: passes on the very frames, after the routing id', () => {

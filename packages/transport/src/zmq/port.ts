@@ -176,7 +176,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
       listener.onPeerGone(peer);
       return;
     }
-    if (this.#outbox.congestedPeers > 0) this.#outbox.resume(peer);
+    if (this.#outbox.congestedPeers > 0) this.#outbox.heard(peer);
     const reason = overLimits(frames, this.#options);
     if (reason === undefined) listener.onMessage(peer, frames);
     else listener.onRejected(peer, reason);
