@@ -67,7 +67,10 @@ export const pzqServerOptions = z
      * `intakeMaxBytes`, `batchMaxBytes` and `windowMaxBytes`. Default 64 MiB (original: 30 MiB).
      */
     maxInFlightBytes: count(1, MANY).default(64 * MIB),
-    /** Maximum number of messages in a group commit. Default 256: larger commits are hardly faster, and keep others waiting. Rule 7. */
+    /**
+     * Maximum number of messages in a group commit. Default 256: larger commits are hardly faster, and keep others waiting. While
+     * several producers send, each has at most a quarter of it. Rule 7.
+     */
     batchMax: count(1, 100_000).default(256),
     /** Maximum bytes in a group commit; a single message may be larger. Default 8 MiB. */
     batchMaxBytes: count(1, MANY).default(8 * MIB),

@@ -257,8 +257,28 @@ describe('rule 7: producers take turns', () => {
       '-> p "first" 1',
       '-> flood "2" 1',
       '-> p "second" 1',
-      ...[3, 4, 5, 6, 7, 8].map((n) => `-> flood "${n}" 1`),
+      '-> flood "3" 1',
     ]);
+  });
+
+  it('rule 7: while several send, none has more than a quarter of a commit', () => {
+    const ids = (count: number, name: string) => Array.from({ length: count }, (_, n) => `${name}${n}`);
+    const commit = () => stored(queue.answerStore(1)).map((line) => line.split('"')[1]);
+    queue = new QueueUnderTest({ batchMax: 12, windowMax: 1000 });
+    queue.storeHeld = true;
+    for (const id of ids(60, 'f')) queue.produce('flood', id, 'x');
+    expect(commit()).toEqual(['f0']);
+    // One alone has all of it.
+    expect(commit()).toEqual(ids(13, 'f').slice(1));
+    for (const name of ['p', 'q', 'r', 's']) queue.produce(name, name, 'x');
+    expect(commit()).toHaveLength(12);
+    expect(commit()).toEqual(['f25', 'p', 'q', 'r', 's', 'f26', 'f27']);
+    // The next one is assembled when this one is answered.
+    queue.now += 999;
+    expect(commit()).toEqual(['f28', 'f29', 'f30']);
+    queue.now += 1;
+    expect(commit()).toEqual(['f31', 'f32', 'f33']);
+    expect(commit()).toEqual(ids(46, 'f').slice(34));
   });
 
   it('rule 7: a turn for which a commit had no room is the first of the next', () => {

@@ -62,6 +62,11 @@ const CROWD_COMMITS = 4;
 /** Rejections answered in one step, and those in a commit unless it may have more messages: a producer may have waited for 100,000 of them. */
 const ANSWERED_AT_ONCE = 512;
 
+/** While several producers send, none has more than this part of a commit: it takes as long as its messages, and others wait for it. */
+const COMMIT_SHARE = 1 / 4;
+/** A producer counts as sending for so long after a message. */
+const SENDING_MS = 1000;
+
 const MICROS = 1000;
 
 /** Accepts, rejects or drops producers' messages, and answers them. O(1) per message. */
@@ -74,6 +79,9 @@ export class ProducerSide {
   readonly #turns = new Set<Producer>();
   /** Those whose next message is a rejection, which waits only for the pending commit. */
   readonly #answerable = new Set<Producer>();
+  /** The last one heard, and when it was another before. */
+  #heard = '';
+  #changedAt = -Infinity;
   #queued = 0;
   /** To be stored, in the queue or in the pending commit. */
   #puts = 0;
@@ -132,6 +140,7 @@ export class ProducerSide {
     closed: Refusal | undefined,
   ): void {
     const producer = this.#producers.get(peer.key) ?? newProducer(peer);
+    this.#hear(peer);
     if (this.#isStalled(producer, command.id, acksWaiting)) {
       this.#out.drop('producer-stalled', 'receive', peer);
       return;
@@ -157,11 +166,17 @@ export class ProducerSide {
     this.#append(producer, entry);
   }
 
-  /** Assembles the next commit: one message to be stored from each producer in turn, with the rejections after it, while there is room. */
+  /**
+   * Assembles the next commit: one message to be stored from each producer in turn, with the rejections after it, while there is room and the
+   * producer has less than its share.
+   */
   takeBatch(): readonly Entry[] {
     const { batchMax, batchMaxBytes } = this.#settings;
     const rejectionsMax = Math.max(batchMax, ANSWERED_AT_ONCE);
+    const shareMax = this.#areSeveral ? Math.ceil(batchMax * COMMIT_SHARE) : batchMax;
     const batch: Entry[] = [];
+    const taken = new Map<Producer, number>();
+    const served: Producer[] = [];
     let puts = 0;
     let bytes = 0;
     for (const producer of this.#turns) {
@@ -170,6 +185,7 @@ export class ProducerSide {
       if (head !== undefined && isPut(head)) {
         if (puts > 0 && bytes + head.heldBytes > batchMaxBytes) break;
         puts++;
+        taken.set(producer, (taken.get(producer) ?? 0) + 1);
         bytes += head.heldBytes;
         batch.push(this.#shift(producer, head));
       }
@@ -180,8 +196,11 @@ export class ProducerSide {
       }
       // To the end of the set, so that this loop meets all others first.
       this.#turns.delete(producer);
-      if (producer.head !== undefined) this.#turns.add(producer);
+      if (producer.head === undefined) continue;
+      if (taken.get(producer) === shareMax) served.push(producer);
+      else this.#turns.add(producer);
     }
+    for (const producer of served) this.#turns.add(producer);
     return batch;
   }
 
@@ -226,6 +245,17 @@ export class ProducerSide {
       this.#answerable.delete(producer);
       if (producer.head === undefined) this.#turns.delete(producer);
     }
+  }
+
+  #hear({ key }: Peer): void {
+    if (key === this.#heard) return;
+    if (this.#heard !== '') this.#changedAt = this.#out.now;
+    this.#heard = key;
+  }
+
+  /** More than one producer has sent something lately. */
+  get #areSeveral(): boolean {
+    return this.#out.now - this.#changedAt < SENDING_MS;
   }
 
   /** Removes and returns the producer's next entry if it is a rejection. */
