@@ -224,8 +224,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       return;
     }
     const peer = this.#heard(from, call);
-    if (this.#own.accept(peer, call, false)) this.#out.release(call.body);
-    else this.#dispatcher.accept(peer, call);
+    if (this.#own.accept(peer, call, false)) {
+      this.#out.release(call.body);
+      return;
+    }
+    if (call.command === 'get' || call.command === 'put') this.#lostWorkers.hurry(call.uuid);
+    this.#dispatcher.accept(peer, call);
   }
 
   #heard(from: Peer, { form, command }: NfpClientCall): Peer {

@@ -43,7 +43,11 @@ class Crowd {
   }
 
   post(service: string, target: string, uuid = 'u1', client = 'c1'): readonly NfpBrokerEffect[] {
-    const call = { kind: 'client-call', form: 'ascii', command: 'post', service, target, uuid } as const;
+    return this.call('post', service, target, uuid, client);
+  }
+
+  call(command: 'post' | 'get' | 'put', service: string, target: string, uuid: string, client = 'c1') {
+    const call = { kind: 'client-call', form: 'ascii', command, service, target, uuid } as const;
     return this.message(client, { ...call, body: [fromLatin1('{}')] });
   }
 
@@ -170,6 +174,40 @@ describe('a worker that has 10000 jobs', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.message('w0', READY), crowd.post('s0', 'all', 'late'), ...crowd.interval()];
     expect(count(steps, isPost)).toBe(JOBS + 1);
+  });
+
+  it.each(['get', 'put'] as const)('gets a job before a %s about it, and once', (command) => {
+    const crowd = crowdWithJobs('all');
+    const uuid = `u${JOBS - 1}`;
+    const ask = (): readonly NfpBrokerEffect[] => crowd.call(command, 's0', 'all', uuid);
+    const steps = [crowd.message('w0', READY), ask(), ask()];
+    const calls = steps.flat().flatMap((effect) => {
+      const isCall = effect.kind === 'send' && effect.command.kind === 'worker-call' && effect.command.uuid === uuid;
+      return isCall ? [effect.command.command] : [];
+    });
+    expect(calls).toEqual(['post', command, command]);
+    steps.push(...crowd.interval());
+    expect(count(steps, isPost)).toBe(JOBS);
+  });
+
+  it('gets a job before a question about it when it has been away', () => {
+    const crowd = crowdWithJobs('all');
+    crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') });
+    crowd.interval();
+    crowd.message('w0', READY);
+    expect(count([crowd.call('get', 's0', 'all', `u${JOBS - 1}`)], isPost)).toBe(1);
+    expect(count([crowd.call('get', 's0', 'all', `u${JOBS - 1}`)], isPost)).toBe(0);
+  });
+
+  it('gets a job before a question about it when it repeats READY too soon to be sent all of them', () => {
+    const crowd = crowdWithJobs('all');
+    crowd.message('w0', READY);
+    crowd.interval();
+    crowd.message('w0', READY);
+    const steps = [crowd.message('w0', READY)];
+    expect(count(steps, isPost)).toBe(0);
+    steps.push(crowd.call('get', 's0', 'all', 'u5'));
+    expect(count(steps, isPost)).toBe(1);
   });
 
   it('gets jobs that are posted again meanwhile once', () => {

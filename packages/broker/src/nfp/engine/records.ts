@@ -92,6 +92,8 @@ export class Holder implements Timed {
   isForgotten = false;
   /** In the order in which it got them. */
   readonly parts = new RemovableQueue<Part>();
+  /** It has registered since this send: it may not have what it was sent up to then. */
+  owedUpTo = 0;
   /** For operators: jobs it has, since when it has any or none, results so far, jobs that went from it to others or to it again. */
   running = 0;
   sinceSpan = 0;

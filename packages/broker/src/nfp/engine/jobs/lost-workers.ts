@@ -6,7 +6,7 @@ import { PARTS, type Word } from '../legality.js';
 import { EVERY_SERVICE } from '../management/reserved-names.js';
 import type { NfpBrokerSettings } from '../../options.js';
 import { type Happening, JOB_UNKNOWN, type Output } from '../output.js';
-import type { Holder, Part, Worker } from '../records.js';
+import type { Holder, Job, Part, Worker } from '../records.js';
 import { chooseOther } from './targets.js';
 import type { Waiting } from './waiting.js';
 
@@ -55,7 +55,23 @@ export class LostWorkers {
    * after waiting jobs have found their worker.
    */
   returned(worker: Worker, wasLost: boolean): void {
+    this.owe(worker);
     this.#begin(worker.holder, this.#repeating(worker, wasLost));
+  }
+
+  /** A worker was restarted: it may not have what it was sent before. It gets each job at the latest when a client asks about it. */
+  owe({ holder }: Worker): void {
+    holder.owedUpTo = this.#state.jobs.sent;
+  }
+
+  /** A client asks about a job: workers that may not have it get it now. Otherwise they would answer that they do not know it, and it would end. */
+  hurry(uuid: string): void {
+    for (const part of [...(this.#state.jobs.find(uuid)?.parts ?? [])]) {
+      const { state, sent, job, holder } = part;
+      const { worker, owedUpTo } = holder;
+      const isOwed = (state === 'held' || state === 'sent') && sent <= owedUpTo;
+      if (isOwed && worker !== undefined && serves(worker, job)) this.#repeat(part, worker);
+    }
   }
 
   /** Gives up workers that have not returned in time. */
@@ -143,8 +159,7 @@ export class LostWorkers {
   *#repeating(worker: Worker, wasLost: boolean): Generator<void, void, void> {
     const { holder } = worker;
     yield* this.#each(holder, (part) => {
-      const { service } = part.job;
-      if (service !== worker.service.name && service !== EVERY_SERVICE) this.#end(part, 'serves something else now');
+      if (!serves(worker, part.job)) this.#end(part, 'serves something else now');
       else if (part.state === 'held' || part.state === 'sent') this.#repeat(part, worker);
       else if (part.state === 'taken' && wasLost) this.#tell(part, 'worker-back', `${holder.name} is back`);
     });
@@ -202,6 +217,10 @@ export class LostWorkers {
   #tell({ job, holder }: Part, status: Happening['status'], message: string): void {
     this.#out.event(job.poster, job, { name: holder.name, status, message });
   }
+}
+
+function serves({ service: own }: Worker, { service }: Job): boolean {
+  return service === own.name || service === EVERY_SERVICE;
 }
 
 function wordOf({ command, status }: { readonly command: NfpAnswer; readonly status: number }): Word {

@@ -78,6 +78,7 @@ export class Registration {
   /** Rule 4: a worker that repeats READY was restarted, and may have lost what it was sent (rule 13). */
   readyAgain(worker: Worker): void {
     this.#out.counters.repeatedReadies++;
+    this.#lostWorkers.owe(worker);
     this.#repay(worker);
   }
 
