@@ -17,6 +17,9 @@ const SEALED_BATCH_BYTES = 2 ** 18;
 /** Bytes encrypted before others have their turn. */
 const SLICE_BYTES = 2 ** 16;
 
+/** Writes until a connection is known. A handshake takes three or four. */
+const STRANGE_WRITES = 16;
+
 /** The connection that a writer works for. */
 export interface WriterOwner {
   readonly pipe: Pipe | undefined;
@@ -34,6 +37,7 @@ export class ConnectionWriter implements Writing, Encrypting {
   readonly #engine: ConnectionEngine;
   readonly #owner: WriterOwner;
   #scheduled = false;
+  #writes = 0;
   #writing = false;
   /** Woken during the current write. */
   #again = false;
@@ -60,6 +64,10 @@ export class ConnectionWriter implements Writing, Encrypting {
     return this.#writing ? this.#wroteAt : undefined;
   }
 
+  get isStranger(): boolean {
+    return this.#writes < STRANGE_WRITES;
+  }
+
   /** Schedules a write for the end of this turn. */
   wake(): void {
     this.#again = this.#writing;
@@ -70,6 +78,7 @@ export class ConnectionWriter implements Writing, Encrypting {
 
   onWrite(now: number): void {
     this.#scheduled = false;
+    this.#writes++;
     this.flush(now);
   }
 

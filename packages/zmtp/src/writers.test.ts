@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
+import { ConnectionWriter } from './connection-writer.js';
+import type { ConnectionEngine } from './engine/engine.js';
 import { Turns } from './turn.js';
 import { Watch } from './watch.js';
+import type { Wire } from './wire.js';
 import { Writers } from './writers.js';
 
 function house() {
@@ -77,6 +80,32 @@ describe('writers', () => {
     expect(ran()).toMatch(/^bbbb/);
   });
 
+  it('of strangers do not hold up the others, however many they are', () => {
+    const { watch, writer, ran } = house();
+    const writers = new Writers(watch);
+    const addStrangers = (count: number): void => {
+      for (let left = count; left > 0; left--) {
+        writers.begin();
+        writers.push({ ...writer('.'), isStranger: true });
+      }
+    };
+    addStrangers(20);
+    expect([writers.run(), ran(), writers.areLate]).toEqual([20, '....', true]);
+    addStrangers(20);
+    for (const name of 'abcdef') writers.push(writer(name));
+    writers.run();
+    expect(ran()).toBe('abcd....');
+    addStrangers(20);
+    writers.push(writer('g'));
+    writers.run();
+    expect(ran()).toBe('g....');
+    // Late ones and strangers take turns.
+    writers.run();
+    expect(ran()).toBe('ef');
+    writers.run();
+    expect(ran()).toBe('....');
+  });
+
   it('run a little even if the clock steps back', () => {
     const { writer, ran } = house();
     let now = 1000;
@@ -100,6 +129,18 @@ describe('writers', () => {
     expect(ran()).toBe('abcdAef!BCDEBCDEFBCDEF');
   });
 
+  it('tell once strangers have run, too', () => {
+    const { watch, order, writer, ran } = house();
+    const writers = new Writers(watch);
+    for (const name of 'abcdef') writers.push({ ...writer(name), isStranger: true });
+    writers.onceRun(() => order.push('!'));
+    writers.run();
+    for (const name of 'ABCDEF') writers.push({ ...writer(name), isStranger: true });
+    writers.run();
+    writers.run();
+    expect(ran()).toBe('abcdefAB!CDEF');
+  });
+
   it('tell in the same turn if nothing is late', () => {
     const { watch, order, writer, ran } = house();
     const writers = new Writers(watch);
@@ -108,6 +149,20 @@ describe('writers', () => {
     writers.run();
     expect(ran()).toBe('a!');
   });
+});
+
+it('a connection is a stranger for its first 16 writes', async () => {
+  const { watch } = house();
+  const owner = { pipe: undefined, mayWrite: true, onWritten: () => undefined };
+  const engine = { sealed: false, take: () => [] } as unknown as ConnectionEngine;
+  const wire = {} as Wire;
+  const writer = new ConnectionWriter(new Turns(watch), watch, wire, engine, owner);
+  for (let count = 0; count < 16; count++) {
+    expect(writer.isStranger).toBe(true);
+    writer.wake();
+    await setImmediate();
+  }
+  expect(writer.isStranger).toBe(false);
 });
 
 describe('while output is late', () => {
