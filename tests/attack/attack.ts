@@ -19,8 +19,12 @@ export type Variant = 'encrypted' | 'unread' | 'small';
 
 /** How long requests wait for a worker by default, in every protocol. Milliseconds. */
 export const REQUEST_TTL_MS = 30_000;
-/** A reason for {@link Attack.missesOnZmq}. */
+/** Reasons for {@link Attack.missesOnZmq}. */
 export const KEPT_ON_ZMQ = 'memory afterwards: the same broker gives it back on zmtp';
+export const IN_TURN_ON_ZMQ =
+  'p99: it hands over one message of each connection in turn, whatever that costs, and cannot be told to let one wait';
+export const IN_TURN_AND_KEPT = `${IN_TURN_ON_ZMQ}; ${KEPT_ON_ZMQ}`;
+export const ONE_THREAD_ON_ZMQ = 'p99: one I/O thread reads for all connections, and cannot be told to take turns';
 
 /** One way to harm others. */
 export interface Attack {

@@ -1,5 +1,5 @@
 /** Attacks with EventMQ commands. */
-import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
+import { IN_TURN_AND_KEPT, IN_TURN_ON_ZMQ, KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Port } from '../attack.js';
 import { message } from '../wire.js';
 
@@ -45,6 +45,7 @@ export const EMQP: readonly Attack[] = [
     name: 'emqp/bombs-of-json',
     does: 'JSON of 1 MiB in SCHEDULE and of 64 KiB in INFORM: nested, with many keys, with long numbers and escapes',
     leavesMs: REQUEST_TTL_MS,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const bytes = stage.size(64 * KIB, MIB - KIB);
       const keys = Array.from({ length: bytes / 16 }, (_, index) => `"k${index}":${index % 10}`).join(',');
@@ -81,6 +82,7 @@ export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/prototype-names',
     does: 'queues, ids, topics and jobs named like built-in properties of objects',
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const front = await stage.open('emqpFrontend');
       const publisher = await stage.open('emqpPublish');
@@ -140,6 +142,7 @@ export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/unread-status',
     does: '20 consoles that request everything but do not read it, with many workers to report',
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const workers = await stage.openMany(stage.size(20, 500), 'emqpBackend', { reads: false });
       await Promise.all(workers.map((worker, index) => worker.write(inform(`[[10,"queue-${index}"]]`), say('READY'))));

@@ -1,5 +1,5 @@
 /** Attacks with Majordomo commands. */
-import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
+import { IN_TURN_AND_KEPT, IN_TURN_ON_ZMQ, KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -47,6 +47,7 @@ export const MDP: readonly Attack[] = [
     name: 'mdp/unread-listings',
     does: '86 clients that request lists of 10,000 names and do not read them',
     leavesMs: REQUEST_TTL_MS,
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const first = await stage.open('mdp');
       for (let name = 0; name < stage.size(200, 10_000) && !stage.isOver; name++)
@@ -77,6 +78,7 @@ export const MDP: readonly Attack[] = [
     name: 'mdp/full-queues',
     does: 'requests for a service without workers, of 64 KiB and empty, on 40 connections, until no more may wait',
     leavesMs: REQUEST_TTL_MS,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const peers = await stage.openMany(stage.size(4, 40), 'mdp');
       const large = request('nobody', Buffer.alloc(64 * KIB));
@@ -151,6 +153,7 @@ export const MDP: readonly Attack[] = [
   {
     name: 'mdp/spoofed-replies',
     does: 'a worker that answers clients that never asked it, by every possible routing id',
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const peer = await stage.open('mdp');
       await peer.write(ready('spoof'));
@@ -167,7 +170,7 @@ export const MDP: readonly Attack[] = [
   {
     name: 'mdp/prototype-names',
     does: 'services and routing ids named like built-in properties of objects',
-    missesOnZmq: KEPT_ON_ZMQ,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'length', 'mmi.__proto__'];
       for await (const round of stage.rounds(names.length * 2)) {

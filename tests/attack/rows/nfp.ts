@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KEPT_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
+import { IN_TURN_AND_KEPT, IN_TURN_ON_ZMQ, ONE_THREAD_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack, Stage } from '../attack.js';
 import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
@@ -25,10 +25,6 @@ const fetch = (url: string, task = 'fetch_file'): Buffer =>
 const TASK = '{"task":"x"}';
 /** How long jobs wait for a lost worker by default. */
 const RETURN_MS = 10_000;
-
-const IN_ONE_QUEUE =
-  'p99: it hands over the messages of all connections in one queue, so that none can be made to wait';
-const IN_MEMORY = `${IN_ONE_QUEUE}; ${KEPT_ON_ZMQ}`;
 
 /** Workers of one service, which say nothing about their jobs. */
 async function crowd(stage: Stage, count: number, reads: boolean): Promise<AttackingPeer[]> {
@@ -66,6 +62,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/long-fields',
     does: 'fields of 50 MB: the client of a RESPONSE, service, target, uuid and status',
+    missesOnZmq: ONE_THREAD_ON_ZMQ,
     async run(stage) {
       const long = Buffer.alloc(stage.size(MIB, 50 * MIB), 'x');
       const attempts: readonly (() => Buffer)[] = [
@@ -87,6 +84,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/bombs-of-json',
     does: 'targets of 64 KiB and bodies of 1 MiB: nested, with many names, with prototypes',
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const bytes = stage.size(64 * KIB, MIB);
       const names = Array.from({ length: 5000 }, (_, index) => `"worker-${index}"`).join(',');
@@ -111,6 +109,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/prototype-names',
     does: 'services, workers, targets and uuids named like built-in properties of objects',
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const client = await stage.open('nfp');
       for await (const round of stage.rounds(PROTOTYPES.length * 4)) {
@@ -125,6 +124,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/flood-of-each-command',
     does: "every command of clients and workers, each on its own connection, including results of other peers' jobs",
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const commands: readonly (() => Buffer)[] = [
         () => call('0x04', 'nobody', 'all', '{"task":"x"}'),
@@ -159,7 +159,7 @@ export const NFP: readonly Attack[] = [
     name: 'nfp/jobs-for-a-crowd',
     does: '400 workers that read nothing, and jobs for all of them on 4 connections, as fast as possible',
     leavesMs: RETURN_MS + REQUEST_TTL_MS,
-    missesOnZmq: IN_MEMORY,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       await crowd(stage, stage.size(20, 400), false);
       const clients = await stage.openMany(4, 'nfp');
@@ -172,7 +172,7 @@ export const NFP: readonly Attack[] = [
     name: 'nfp/crowds-that-leave',
     does: 'the same with 200 workers, which leave as soon as they have jobs, and come again under other names',
     leavesMs: RETURN_MS + REQUEST_TTL_MS,
-    missesOnZmq: IN_ONE_QUEUE,
+    missesOnZmq: `lost: clients give up what it delays by 10 s; ${IN_TURN_AND_KEPT}`,
     async run(stage) {
       for await (const _ of stage.rounds(2)) {
         const workers = await crowd(stage, stage.size(20, 200), true);
@@ -188,7 +188,7 @@ export const NFP: readonly Attack[] = [
     name: 'nfp/lists-of-names',
     does: 'jobs for 4,000 workers by name, none of which exists and none of which was named before, on 4 connections',
     leavesMs: REQUEST_TTL_MS,
-    missesOnZmq: IN_MEMORY,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       const peers = await stage.openMany(4, 'nfp');
       let names = 0;
@@ -199,7 +199,7 @@ export const NFP: readonly Attack[] = [
   {
     name: 'nfp/unread-lists',
     does: '20 clients that request lists of 1,000 workers and of a folder with 20,000 files, and read nothing',
-    missesOnZmq: IN_ONE_QUEUE,
+    missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
       await crowd(stage, stage.size(20, 1000), false);
       const folder = join(stage.folder, 'many');

@@ -2,7 +2,7 @@
  * Attacks with Paranoid Pirate messages. None registers as a worker: a registered worker gets other clients' requests, which only
  * CURVE can prevent.
  */
-import { REQUEST_TTL_MS } from '../attack.js';
+import { IN_TURN_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack } from '../attack.js';
 import { message } from '../wire.js';
 
@@ -58,6 +58,7 @@ export const PPP: readonly Attack[] = [
   {
     name: 'ppp/addresses',
     does: 'requests behind a thousand addresses, behind empty ones, and made only of addresses',
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const peers = await stage.openMany(3, 'pppFrontend');
       const floods = [

@@ -1,5 +1,6 @@
 /** Attacks with PZQ messages. */
 import { encodePzqKey } from '@proj/frames/pzq';
+import { IN_TURN_ON_ZMQ } from '../attack.js';
 import type { Attack } from '../attack.js';
 import { command, message } from '../wire.js';
 
@@ -13,6 +14,7 @@ export const PZQ: readonly Attack[] = [
   {
     name: 'pzq/one-producer',
     does: 'one producer with 100,000 tiny messages, as fast as possible',
+    missesOnZmq: IN_TURN_ON_ZMQ,
     async run(stage) {
       const peer = await stage.open('receive');
       for await (const round of stage.rounds(20)) {

@@ -1,6 +1,6 @@
 /** Attacks on the wire protocol itself, below the others: what a peer sends before its handshake is done, and how. */
 import { randomBytes } from 'node:crypto';
-import { REQUEST_TTL_MS } from '../attack.js';
+import { ONE_THREAD_ON_ZMQ, REQUEST_TTL_MS } from '../attack.js';
 import type { Attack } from '../attack.js';
 import { command, frame, frameAndMore, GREETING, longHeader, message, ready } from '../wire.js';
 
@@ -27,6 +27,7 @@ export const WIRE: readonly Attack[] = [
   {
     name: 'mdp/garbage-at-every-port',
     does: 'noise at every port: alone, after a valid greeting, after a valid handshake',
+    missesOnZmq: ONE_THREAD_ON_ZMQ,
     async run(stage) {
       for await (const round of stage.rounds(30)) {
         for (const port of stage.ports) {
@@ -55,7 +56,7 @@ export const WIRE: readonly Attack[] = [
   {
     name: 'mdp/half-messages',
     does: '40 connections with 60 MiB of unfinished messages each',
-    missesOnZmq: 'p99: one I/O thread reads for all connections, and cannot be told to take turns',
+    missesOnZmq: ONE_THREAD_ON_ZMQ,
     async run(stage) {
       const peers = await stage.openMany(stage.size(10, 40), 'mdp');
       const bytes = stage.size(2 * MIB, 60 * MIB);
@@ -116,6 +117,7 @@ export const WIRE: readonly Attack[] = [
   {
     name: 'mdp/churn',
     does: 'connections that open, ask once and close, as many as possible (35,000 in ten seconds)',
+    missesOnZmq: ONE_THREAD_ON_ZMQ,
     async run(stage) {
       const request = message(['MDPC02', '\x01', 'mmi.service', 'honest']);
       for await (const _ of stage.rounds(5)) {
