@@ -62,7 +62,7 @@ export class CallTracker<Ticket> {
       this.post(job, now);
       return;
     }
-    const { target, body, question } = job.order;
+    const { target, body } = job.order;
     const ask: string[] = [];
     for (const [name, member] of job.members) {
       if (member.said !== 'refused') ask.push(name);
@@ -79,15 +79,13 @@ export class CallTracker<Ticket> {
     // A broker that does not answer a POST may keep it for a later worker; GET reveals it.
     const isUnplaced = job.phase === 'probing' || job.phase === 'posting';
     const unknown = isUnplaced && target === 'any' ? 'all' : target;
-    this.#out.counters.polls++;
     job.asking = true;
-    this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);
+    this.#get(job, ask.length > 0 ? targetOf(ask) : unknown, now);
   }
 
   /** Rule 2: asks only the worker with news. Asking all each time would be quadratic. */
   fetch(job: JobRequest<Ticket>, worker: string, now: number): void {
-    this.#out.counters.polls++;
-    this.#call(job, 'get', targetOf([worker]), job.order.question, now);
+    this.#get(job, targetOf([worker]), now);
   }
 
   /** Rule 5: deletes an aborted job wherever it may be. */
@@ -110,8 +108,15 @@ export class CallTracker<Ticket> {
     this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
   }
 
-  /** Rule 4: an answer does not say which question it belongs to, so 404 is not believed for a time that doubles with each repeat. */
+  #get(job: JobRequest<Ticket>, target: string, now: number): void {
+    this.#out.counters.polls++;
+    job.oldAnswers.asked();
+    this.#call(job, 'get', target, job.order.question, now);
+  }
+
+  /** Rule 4: 404 is not believed if it may answer an older question than this POST, nor for a time that doubles with each repeat. */
   #doubt(job: JobRequest<Ticket>, now: number): void {
+    job.oldAnswers.posted();
     job.doubtUntil = now + this.#options.pollIntervalMs * 2 ** Math.min(++job.repeats, DOUBLINGS_MAX);
   }
 

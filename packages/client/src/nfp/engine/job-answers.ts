@@ -113,6 +113,7 @@ export class JobAnswers<Ticket> {
 
   /** Rule 3: a worker's word about the job; `signed` if it has its name. */
   #onWord(job: JobRequest<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
+    const isOld = job.oldAnswers.isOld(worker, job.members.has(worker));
     switch (word.status) {
       case OK:
         // An answer to DELETE is signed; a result without a name is its only worker's.
@@ -128,7 +129,7 @@ export class JobAnswers<Ticket> {
         if (signed) this.#progress.lastWord(job, worker, word, now);
         break;
       case 404:
-        this.#progress.missing(job, worker, word, now);
+        this.#progress.missing(job, worker, word, isOld || now < job.doubtUntil, now);
         break;
       case 408:
         // The broker has given up the worker; in joined answers, it only says that the worker is away for now.
@@ -146,6 +147,7 @@ export class JobAnswers<Ticket> {
   #onDispatch(job: JobRequest<Ticket>, dispatch: NfpDispatch, now: number): void {
     const { status, target, errors = [] } = dispatch;
     if (status === 'DISPATCHED' && target === job.order.target) job.offered = false;
+    if (status !== 'DISPATCHED' && job.phase !== 'posting') job.oldAnswers.unasked();
     switch (LEGALITY[job.phase][eventOfDispatch(dispatch, job.order.target)][0]) {
       case 'accept':
         if (status === 'PENDING') job.phase = 'queued';

@@ -6,7 +6,7 @@ import { GONE, LATE, UNEXPECTED } from './output.js';
 import type { Output, Word } from './output.js';
 import type { JobRequest, OpenRequests, WorkerProgress } from './state.js';
 
-/** Limit of POSTs of one job after no worker knew it any more, and to one worker that did not know what others did. */
+/** Limit of POSTs of one job on one connection after no worker knew it any more, and to one worker that did not know what others did. */
 const REPOSTS_MAX = 3;
 
 /** Records workers' words about a job, forwards them, and ends the job. */
@@ -58,12 +58,15 @@ export class JobProgress<Ticket> {
     this.#settle(job, now);
   }
 
-  /** The worker says 404: the job is gone if it had it; otherwise it never arrived, or was for others. A job for any worker is posted again. */
-  missing(job: JobRequest<Ticket>, worker: string, word: Word, now: number): void {
+  /**
+   * The worker says 404: the job is gone if it had it; otherwise it never arrived, or was for others. A job for any worker is posted again. `doubtful`: it may
+   * not know of the last POST yet.
+   */
+  missing(job: JobRequest<Ticket>, worker: string, word: Word, doubtful: boolean, now: number): void {
     const member = job.members.get(worker);
     if (member === undefined || LEGALITY[job.phase].missing[0] === 'ignore') return;
     const hasForgotten = member.accepted;
-    if (!hasForgotten && now < job.doubtUntil) return;
+    if (!hasForgotten && doubtful) return;
     if (hasForgotten && job.order.target !== 'any') {
       this.finish(job, worker, word);
       this.#settle(job, now);

@@ -106,3 +106,140 @@ it.each([
     expect(asked.slice(turns.length).map((at) => at / interval)).toEqual([end + 1, end + 3]);
   },
 );
+
+const UNKNOWN = { status: 'JOB NOT FOUND', uuid: 'u1', service: 's' };
+
+/** A session with a job, at a time that only moves forward; `sent` has its calls. */
+function clocked(order: Parameters<NfpClientSession<string>['step']>[0]) {
+  const session = new NfpClientSession<string>({ ...OPTIONS, answerTimeoutMs: 1e6 });
+  const sent: string[] = [];
+  const said: string[] = [];
+  let socket = 0;
+  let now = 0;
+  const look = (effects: ReturnType<typeof session.step>): void => {
+    for (const effect of effects) {
+      if (effect.kind === 'open') ({ socket } = effect);
+      if (effect.kind === 'send') sent.push(effect.command.kind === 'client-call' ? effect.command.command : 'open');
+      if (effect.kind === 'result') said.push(effect.worker);
+    }
+  };
+  look(session.step(order, now));
+  return {
+    sent,
+    said,
+    hear: (message: NfpToClient) => look(session.step({ kind: 'message', socket, message }, now)),
+    lose: () => look(session.step({ kind: 'lost', socket }, now)),
+    /** Until the engine has sent something. */
+    next: () => {
+      for (const { length } = sent; sent.length === length;) {
+        now = session.deadline;
+        if (now === Infinity) throw new Error('the job has ended');
+        look(session.step({ kind: 'timer', lateMs: 0 }, now));
+      }
+    },
+  };
+}
+
+const dispatched = (target: string) =>
+  response(202, { workers: ['w1', 'w2'], uuid: 'u1', target, status: 'DISPATCHED', service: 's' });
+
+it.each(['all', 'any'])(
+  'rule 4: what lost connections took with them is posted again each time: a job for %s',
+  (target) => {
+    const order = { ...ORDER, target, timeoutMs: 1e6 };
+    const { sent, said, hear, lose, next } = clocked({ kind: 'job', order });
+    for (let connection = 0; connection < 10; connection++) {
+      if (connection > 0) next();
+      hear(dispatched(target));
+      for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+      hear(dispatched(target));
+      lose();
+    }
+    expect(sent).toEqual(Array.from({ length: 10 }, () => ['get', 'post']).flat());
+    expect(said).toEqual([]);
+  },
+);
+
+it('rule 4: so is a broadcast that one worker knows, to the other one', () => {
+  const { sent, said, hear, lose, next } = clocked({ kind: 'job', order: { ...ORDER, target: 'all', timeoutMs: 1e6 } });
+  for (let connection = 0; connection < 10; connection++) {
+    if (connection > 0) next();
+    hear(response(300, { worker: 'w1', status: 'PENDING' }));
+    hear(response(404, { worker: 'w2', ...UNKNOWN }));
+    next();
+    lose();
+  }
+  expect(sent.filter((command) => command === 'post')).toHaveLength(10);
+  expect(said).toEqual([]);
+});
+
+it('rule 4: as many 404 are not believed as questions from before the POST had no answer', () => {
+  const { sent, hear, next } = clocked({ kind: 'job', order: { ...ORDER, target: 'all', timeoutMs: 1e6 } });
+  const gets = () => sent.filter((command) => command === 'get').length;
+  const answer = () => {
+    for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  };
+  while (gets() < 5) next();
+  answer();
+  expect(sent.slice(5)).toEqual(['post']);
+  hear(dispatched('all'));
+  // Longer than time alone would raise doubts.
+  while (gets() < 12) next();
+  for (let old = 0; old < 4; old++) answer();
+  expect(sent.filter((command) => command === 'post')).toHaveLength(1);
+  answer();
+  expect(sent.filter((command) => command === 'post')).toHaveLength(2);
+});
+
+it('rule 4: questions that the broker answered itself, or that were lost, do not raise doubts for long', () => {
+  const { sent, hear, next } = clocked({ kind: 'job', order: { ...ORDER, target: 'all', timeoutMs: 1e6 } });
+  const pending = response(300, { workers: [], uuid: 'u1', target: 'all', status: 'PENDING', service: 's' });
+  const posts = () => sent.filter((command) => command === 'post').length;
+  for (let turn = 0; turn < 100; turn++) {
+    hear(pending);
+    next();
+  }
+  for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  expect(posts()).toBe(1);
+  hear(dispatched('all'));
+  while (sent.slice(sent.lastIndexOf('post')).length < 5) next();
+  for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  expect(posts()).toBe(2);
+});
+
+it('rule 4: of many questions that were lost, 16 at most raise doubts', () => {
+  const { sent, hear, next } = clocked({ kind: 'job', order: { ...ORDER, target: 'all', timeoutMs: 1e6 } });
+  const posts = () => sent.filter((command) => command === 'post').length;
+  while (sent.length < 100) next();
+  for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  hear(dispatched('all'));
+  for (let turn = 0; turn < 10; turn++) next();
+  for (let answers = 0; answers < 17; answers++) {
+    expect(posts()).toBe(1);
+    for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  }
+  expect(posts()).toBe(2);
+});
+
+it('rule 4: questions to a lost connection raise no doubts about answers of the next one', () => {
+  const { sent, hear, lose, next } = clocked({ kind: 'job', order: { ...ORDER, target: 'all', timeoutMs: 1e6 } });
+  const posts = () => sent.filter((command) => command === 'post').length;
+  const answer = () => {
+    for (const worker of ['w1', 'w2']) hear(response(404, { worker, ...UNKNOWN }));
+  };
+  while (sent.length < 10) next();
+  answer();
+  hear(dispatched('all'));
+  answer();
+  lose();
+  while (posts() < 2) {
+    next();
+    answer();
+  }
+  expect(sent.slice(10)).toEqual(['post', 'get', 'post']);
+  hear(dispatched('all'));
+  for (let turn = 0; turn < 3; turn++) next();
+  expect(posts()).toBe(2);
+  answer();
+  expect(posts()).toBe(3);
+});

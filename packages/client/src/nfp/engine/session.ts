@@ -7,7 +7,7 @@
  * | 1 | the connection | broker-connection.ts, call-tracker.ts |
  * | 2 | one POST, then GET | call-tracker.ts, job-progress.ts |
  * | 3 | a worker's last word | job-answers.ts, legality.ts, job-progress.ts |
- * | 4 | a lost connection | job-progress.ts, job-answers.ts, call-tracker.ts |
+ * | 4 | a lost connection | job-progress.ts, job-answers.ts, call-tracker.ts, old-answers.ts |
  * | 5 | aborted jobs | session.ts, call-tracker.ts |
  * | 6 | services of the broker, management | questions.ts, question-answers.ts |
  * | 7 | events and input | open-jobs.ts, job.ts |
@@ -39,7 +39,8 @@ import type {
  * The engine of a client: one connection, any number of jobs and questions. GET is repeated; POST only if no worker knows the job, under its old
  * uuid, because workers accept a uuid once.
  *
- * A step costs O(1) in the number of orders, except for a connection that ends or begins, which costs O(orders).
+ * A step costs O(1) in the number of orders, except for a connection that ends or begins, which costs O(orders and their
+ * workers).
  */
 export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, NfpClientEffect<Ticket>> {
   readonly #options: NfpClientSessionOptions;
@@ -255,7 +256,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#out.effects.push({ kind: 'close', socket, linger: false });
     for (const job of this.#orders.jobs.values()) {
       this.#orders.unpolled(job);
-      job.asking = false;
+      job.disconnected();
       const isProbed = LEGALITY[job.phase]['connection lost'][0] === 'probe';
       if (isProbed && (job.sent || job.phase === 'queued')) job.phase = 'probing';
     }

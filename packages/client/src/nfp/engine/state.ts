@@ -3,6 +3,7 @@ import { totalBytes } from '@proj/frames';
 import { Deadline, DeadlineHeap, DeadlineList, HeapDeadline } from '@proj/heartbeat';
 import type { NfpClientFailure, NfpClientSessionOptions, NfpJobOrder, NfpQuestion, NfpReply } from './events.js';
 import type { NfpJobPhase } from './legality.js';
+import { OldAnswers } from './old-answers.js';
 import type { Output } from './output.js';
 
 /** One worker's progress with a job. */
@@ -15,7 +16,7 @@ export interface WorkerProgress {
   busy: boolean;
   /** The last input it requested. */
   input: string | undefined;
-  /** Times the job was offered again because it had not arrived. */
+  /** Times the job was offered again on this connection because it had not arrived. */
   offers: number;
 }
 
@@ -48,10 +49,12 @@ export class JobRequest<Ticket> {
   patience = 1;
   /** An unexpected answer arrived. */
   unexpected = false;
+  /** Times it was posted again on this connection because no worker knew it. */
   reposts = 0;
+  oldAnswers = new OldAnswers();
   /** Times it was posted again to any of them. */
   repeats = 0;
-  /** Until then a slow broker or worker may still say 404 to a question from before the job was posted again. */
+  /** Until then a worker may still say 404 although the job was posted again. */
   doubtUntil = -Infinity;
   /** It is for any worker, its worker was too busy, and the broker has not yet said which one gets it instead. */
   offered = false;
@@ -87,6 +90,15 @@ export class JobRequest<Ticket> {
     if (member === undefined) return;
     this.note(member, undefined);
     this.members.delete(name);
+  }
+
+  /** What was sent on the last connection is lost, or was answered there. */
+  disconnected(): void {
+    this.asking = false;
+    this.reposts = this.repeats = 0;
+    this.doubtUntil = -Infinity;
+    this.oldAnswers = new OldAnswers();
+    for (const member of this.members.values()) member.offers = 0;
   }
 
   /** Forgets its workers. */
