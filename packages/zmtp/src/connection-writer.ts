@@ -64,6 +64,11 @@ export class ConnectionWriter implements Writing, Encrypting {
     return this.#writing ? this.#wroteAt : undefined;
   }
 
+  /** True once anything was to be written. */
+  get hasWritten(): boolean {
+    return this.#writes > 0;
+  }
+
   get isStranger(): boolean {
     return this.#writes < STRANGE_WRITES;
   }

@@ -5,7 +5,7 @@ import type { WriterOwner } from './connection-writer.js';
 import type { Connector } from './connector.js';
 import { ConnectionEngine } from './engine/engine.js';
 import type { ConnectionSink } from './engine/events.js';
-import type { Failure } from './engine/failure.js';
+import type { Failure, FailureCode } from './engine/failure.js';
 import { PREAMBLE } from './engine/framing/lane-frames.js';
 import { IncomingShare } from './incoming.js';
 import type { Receiving } from './incoming.js';
@@ -22,6 +22,9 @@ const FRAMES_PER_WORK = 16;
 const BYTES_PER_WORK = 4096;
 /** The same, to be decrypted. */
 const SEALED_BYTES_PER_WORK = 1024;
+
+/** What a peer that knows ZMTP does not send. Such a peer is not told why it is cut. */
+const NOISE: ReadonlySet<FailureCode> = new Set(['not-zmtp', 'malformed', 'too-large']);
 
 /** A connection from its first byte to its end. */
 export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteSink, Watched, Reading {
@@ -68,7 +71,8 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     wire.on('error', this.#onError);
     wire.on('close', this.#onClose);
     this.#renewDeadline();
-    this.wake();
+    if (connector === undefined) turns.wakeNext(this);
+    else this.wake();
   }
 
   /** The outgoing messages; `undefined` before the handshake and while the connection waits for a routing id. */
@@ -261,9 +265,10 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
 
   onFailure(failure: Failure): void {
     this.#failure = failure;
+    const isNoise = !this.#writer.hasWritten && NOISE.has(failure.code);
     // The peer may be told the reason.
-    if (!this.isEnded) this.#writer.flushCommands();
-    if (this.#wire.hasUnsent) this.#wire.destroy();
+    if (!this.isEnded && !isNoise) this.#writer.flushCommands();
+    if (this.#wire.hasUnsent || isNoise) this.#wire.destroy();
     else this.#wire.destroySoon();
   }
 

@@ -119,6 +119,17 @@ describe('a misbehaving peer', () => {
     expect(failures).toMatchObject([{ endpoint: TCP, code }]);
   });
 
+  it.each([
+    ['speaks another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n').toString('hex')],
+    ['sends a message before READY', LIBZMQ.greeting + wire('x')],
+    ['begins a frame that is too large', `${LIBZMQ.greeting}${LIBZMQ.ready}02ffffffffffffffff`],
+  ])('is told nothing when the first that it does is that it %s', async (_, hex) => {
+    const { router, failed } = observed();
+    const endpoint = await router().bind(TCP);
+    expect(await stranger(endpoint, hex).closed).toBe('');
+    await failed();
+  });
+
   it('gets the reason in ERROR if its socket type is wrong', async () => {
     const { router } = observed();
     const endpoint = await router().bind(TCP);

@@ -44,6 +44,18 @@ describe('turns', () => {
     expect(poller.heard).toEqual(['turn', 3, 'turn', 1]);
   });
 
+  it('wake newcomers in the next turn, once', async () => {
+    const turns = new Turns(STILL);
+    let count = 0;
+    turns.wakeNext({ wake: () => count++ });
+    await setImmediate();
+    expect(count).toBe(0);
+    await setImmediate();
+    await setImmediate();
+    await setImmediate();
+    expect(count).toBe(1);
+  });
+
   it('count the writers, since one chunk may hold messages for many', async () => {
     const poller = new Noted();
     const turns = new Turns(STILL, poller);

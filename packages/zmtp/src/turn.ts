@@ -26,6 +26,12 @@ export interface ReadQueue {
   readLater(reader: Reading, rank: ReadRank | 'heavy'): void;
 }
 
+/** Something that has output to write. */
+export interface Waking {
+  /** Asks for a write at the end of the turn, unless there is nothing to write any more. */
+  wake(): void;
+}
+
 /** Something that writes for others, after all of them. */
 export interface Flushing {
   /** Writes the output of this turn. */
@@ -127,6 +133,9 @@ export class Turns implements ReadQueue {
   readonly #poller: Poller | undefined;
   readonly #writers: Writers;
   #flushers: Flushing[] = [];
+  /** To be woken in the turn after the next run, and in the next run. */
+  #newcomers: Waking[] = [];
+  #toWake: Waking[] = [];
   readonly #readers = new Ranks<Reading>();
   readonly #heavy: HeavyReaders;
   /** In this turn: those that have resumed and are not at their end, and those that may still resume. */
@@ -161,6 +170,12 @@ export class Turns implements ReadQueue {
   /** Calls `onWrite` at the end of this turn, or a later one if there are too many. Do not call it again before then. */
   writeLater(writer: Writing): void {
     this.#writers.push(writer);
+    this.#arm();
+  }
+
+  /** Wakes it in the next turn, when what its peer has already sent is read: noise needs no answer. */
+  wakeNext(newcomer: Waking): void {
+    this.#newcomers.push(newcomer);
     this.#arm();
   }
 
@@ -250,6 +265,7 @@ export class Turns implements ReadQueue {
     this.#number++;
     this.#reads = 0;
     this.#toRead = this.#readers.length;
+    this.#wake();
     // What follows from occasional readers is written before busy readers are heard.
     this.#read('occasional');
     const writers = this.#writers.run();
@@ -276,6 +292,14 @@ export class Turns implements ReadQueue {
   readonly #onHeavyWritten = (): void => {
     this.flushLater(this.#heavy);
   };
+
+  #wake(): void {
+    const toWake = this.#toWake;
+    this.#toWake = this.#newcomers;
+    this.#newcomers = [];
+    for (const one of toWake) one.wake();
+    if (this.#toWake.length > 0) this.#arm();
+  }
 
   #seal(): void {
     this.#opened = 0;

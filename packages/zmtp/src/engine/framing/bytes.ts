@@ -26,7 +26,9 @@ export function latin1(bytes: Uint8Array): string {
 
 /** The Latin-1 bytes of a text. For the protocol's literals, which are ASCII. */
 export function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }
 
 /** All parts in one new array. */
