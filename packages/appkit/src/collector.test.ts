@@ -15,6 +15,7 @@ let stays: number;
 let emptied: number;
 let returned: number;
 let empty: number;
+let busy: number;
 let collections: number;
 let rests: number;
 let looks: number;
@@ -22,7 +23,7 @@ let clock: ManualClock;
 let memory: MemoryBudget;
 
 beforeEach(() => {
-  held = garbage = stays = emptied = empty = collections = rests = looks = 0;
+  held = garbage = stays = emptied = empty = busy = collections = rests = looks = 0;
   returned = Infinity;
   clock = new ManualClock();
   memory = new MemoryBudget(1024 * MIB, clock);
@@ -35,6 +36,7 @@ beforeEach(() => {
     },
   });
   new Collector(memory, clock, {
+    busyShare: () => busy,
     usedBytes: () => (looks++, IDLE + held + garbage + empty),
     emptyBytes: () => empty,
     collect() {
@@ -106,6 +108,24 @@ it('leaves it to V8 while more moves than a collection would free, and checks ag
   garbage = 200 * MIB;
   memory.moved(300 * MIB);
   expect(look()).toBe(0);
+  expect(look()).toBe(1);
+});
+
+it('leaves less than 128 MiB to V8 while the process is busy, and looks again after that', () => {
+  busy = 0.51;
+  garbage = 128 * MIB - 1;
+  emptied = 100 * MIB;
+  memory.moved(MIB);
+  expect([look(), look()]).toEqual([0, 0]);
+  garbage = 128 * MIB;
+  expect([look(), look()]).toEqual([1, 0]);
+  busy = 0.5;
+  expect([look(), look()]).toEqual([1, 0]);
+  garbage = 32 * MIB;
+  busy = 0.51;
+  memory.moved(MIB);
+  expect(look()).toBe(0);
+  busy = 0.5;
   expect(look()).toBe(1);
 });
 

@@ -1,4 +1,5 @@
 /** Collects garbage that V8 leaves, if it is worth the time: docs/adr/0026-one-budget-of-memory.md. */
+import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '@proj/heartbeat';
@@ -12,13 +13,18 @@ const FULL_MS = 1000;
 export const LOOK_MS = 2000;
 /** The least garbage worth a collection; more than a full-size young generation. */
 const WORTH_BYTES = 2 ** 25;
+/** The same while the event loop is busy for more than this share of the time: a collection would hold up answers, and V8 collects soon by itself. */
+const BUSY_WORTH_BYTES = 2 ** 27;
+const BUSY_SHARE = 0.5;
 /** Empty pages worth another collection: half of a full-size young generation, which V8 shrinks only if little is allocated. */
 const EMPTY_BYTES = 2 ** 24;
 /** The least a collection returns to the system if another one follows. */
 const AGAIN_BYTES = 2 ** 23;
 
-/** Memory that V8 has requested from the system: heap pages and buffers. */
+/** Memory that V8 has requested from the system: heap pages and buffers; and how busy its thread is. */
 export interface Heap {
+  /** The share of the time since the last call, or the start, in which the event loop was busy. */
+  busyShare(): number;
   usedBytes(): number;
   /** What of the heap's pages is empty. */
   emptyBytes(): number;
@@ -74,9 +80,10 @@ export class Collector {
 
   /**
    * Collects if the garbage exceeds both what peers hold (the cost of a collection) and what was allocated since the last check: with that much
-   * traffic, V8 collects anyway.
+   * traffic, V8 collects anyway. While the process is busy, only much garbage is worth it.
    */
   #look(): void {
+    const isBusy = this.#heap.busyShare() > BUSY_SHARE;
     const { movedBytes, heldBytes } = this.#memory;
     const moved = movedBytes - this.#moved;
     if (moved === 0 && heldBytes === this.#held && !this.#hopes && !this.#hasEmptied) return;
@@ -85,8 +92,8 @@ export class Collector {
     if (moved < WORTH_BYTES) this.#memory.rest();
     const garbage = this.#unaccounted() - this.#floor;
     this.#hopes = garbage >= WORTH_BYTES;
-    if (garbage >= Math.max(WORTH_BYTES, heldBytes, moved)) this.#collect();
-    else if (this.#hasEmptied && moved < WORTH_BYTES) {
+    if (garbage >= Math.max(isBusy ? BUSY_WORTH_BYTES : WORTH_BYTES, heldBytes, moved)) this.#collect();
+    else if (this.#hasEmptied && moved < WORTH_BYTES && !isBusy) {
       const before = this.#heap.usedBytes();
       if (this.#heap.emptyBytes() >= EMPTY_BYTES) this.#collect();
       this.#hasEmptied = before - this.#heap.usedBytes() >= AGAIN_BYTES;
@@ -105,8 +112,15 @@ export class Collector {
   }
 }
 
+let utilization = performance.eventLoopUtilization();
+
 /** This process's collector. */
 const V8: Heap = {
+  busyShare() {
+    const before = utilization;
+    utilization = performance.eventLoopUtilization();
+    return performance.eventLoopUtilization(utilization, before).utilization;
+  },
   usedBytes() {
     const { heapTotal, external } = process.memoryUsage();
     return heapTotal + external;
