@@ -1,6 +1,6 @@
 /** How much of a turn one connection may take before others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
 import { isPast } from './turn.js';
-import type { Reading, ReadQueue, Turns } from './turn.js';
+import type { HeavyRank, Reading, ReadQueue, Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
 /** Work after which the clock is read. A chunk may hold thousands of messages. A message or command is one unit. */
@@ -14,6 +14,8 @@ const SLOW_MS = 1 / 16;
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
 const HEAVY_SUM_MS = 3;
+/** After so much work without being heavy, it may be the machine that was busy. */
+const LIGHT_WORK = 256;
 /** What a write costs later, about. Milliseconds. A message may cause one for nothing. */
 const WRITE_MS = 1 / 50;
 /** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
@@ -56,6 +58,11 @@ export class TurnShare {
   #recentHeavy = 0;
   #recentHeavyMs = 0;
   #isHeavy = false;
+  /** Work since it was last found to be heavy, and whether that was enough to doubt that the reader is heavy. */
+  #lightWork = 0;
+  #isDoubtful = false;
+  /** The last message cost much. */
+  #wasHeavy = false;
   /** All writes so far when work began, and when the clock was last read. */
   #writes = 0;
   #writesAtLook = 0;
@@ -94,7 +101,7 @@ export class TurnShare {
 
   /** As {@link spend}, for a message. */
   deliver(work: number): void {
-    if (!this.#isHeavy) this.#turns.heard(this.#lookedAt);
+    if (!this.#mustRest) this.#turns.heard(this.#lookedAt);
     this.spend(work);
   }
 
@@ -113,10 +120,11 @@ export class TurnShare {
     this.#lookedAt = now;
     this.#count(now);
     this.#recentMs += tookMs;
-    if (isOne && costMs >= HEAVY_MS) this.#countHeavy(costMs);
+    this.#wasHeavy = isOne && costMs >= HEAVY_MS;
+    if (this.#wasHeavy) this.#countHeavy(costMs);
     if (writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
     const isOver = this.#turns.isOver(now);
-    if (!isOver && !this.#isHeavy && (this.#turnWork < this.#workMax || !this.#turns.isContended)) return;
+    if (!isOver && !this.#mustRest && (this.#turnWork < this.#workMax || !this.#turns.isContended)) return;
     this.#rest(false);
     this.#isBehind = true;
   }
@@ -146,13 +154,27 @@ export class TurnShare {
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
     const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : this.#isWide ? 'wide' : 'busy';
-    this.#queue.readLater(this.#reader, this.#isHeavy ? 'heavy' : rank);
+    this.#queue.readLater(this.#reader, this.#mustRest ? this.#heavyRank() : rank);
+  }
+
+  /** The next message will cost much, by all that is known. */
+  get #mustRest(): boolean {
+    return this.#isHeavy && this.#wasHeavy;
+  }
+
+  #heavyRank(): HeavyRank {
+    const rank = this.#isDoubtful ? 'doubtful' : 'heavy';
+    this.#isDoubtful = false;
+    return rank;
   }
 
   #countHeavy(costMs: number): void {
     this.#recentHeavy++;
     this.#recentHeavyMs += costMs;
-    if (this.#recentHeavy >= HEAVY_MESSAGES && this.#recentHeavyMs >= HEAVY_SUM_MS) this.#isHeavy = true;
+    if (this.#isHeavy || this.#recentHeavy < HEAVY_MESSAGES || this.#recentHeavyMs < HEAVY_SUM_MS) return;
+    this.#isHeavy = true;
+    this.#isDoubtful = this.#lightWork >= LIGHT_WORK;
+    this.#lightWork = 0;
   }
 
   #count(now: number): void {
@@ -166,6 +188,7 @@ export class TurnShare {
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;
+    this.#lightWork += this.#work;
     this.#work = 0;
   }
 }

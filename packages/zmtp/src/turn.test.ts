@@ -256,6 +256,40 @@ function ranked() {
   return { turns, watch, share, ranks, pass: (ms: number) => (now += ms) };
 }
 
+describe('a reader is heavy', () => {
+  /** Not heavy, but long enough that the next message is measured on its own. Milliseconds. */
+  const MEASURED = 3 / 8;
+
+  it('after messages that cost much, and in doubt if many before them did not', () => {
+    const { turns, watch, share, ranks, pass } = ranked();
+    // The turn is over.
+    turns.isOver(-10);
+    /** Where it waits after a message that takes this long: with heavy ones, or not. */
+    const read = (ms: number): string => {
+      share.renew(watch.now());
+      pass(ms);
+      share.deliver(1);
+      share.rest();
+      const rank = ranks.at(-1) ?? '';
+      return /heavy|doubtful/.test(rank) ? rank : 'light';
+    };
+    const calm = (): void => {
+      for (let count = 0; count < 3; count++) {
+        pass(150);
+        read(MEASURED);
+      }
+    };
+    expect([read(2), read(2), read(2)]).toEqual(['light', 'heavy', 'heavy']);
+    // What it did last counts, not what it did before.
+    expect([read(MEASURED), read(2)]).toEqual(['light', 'heavy']);
+    calm();
+    for (let count = 0; count < 256; count++) read(MEASURED);
+    expect([read(2), read(2), read(2)]).toEqual(['light', 'doubtful', 'heavy']);
+    calm();
+    expect([read(2), read(2)]).toEqual(['light', 'heavy']);
+  });
+});
+
 describe('a reader is wide', () => {
   function house() {
     const { turns, watch, share, ranks, pass } = ranked();
