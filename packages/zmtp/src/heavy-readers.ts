@@ -1,6 +1,6 @@
 /** Readers whose messages are each much work, such as a job for hundreds of workers: they take turns, and rest in between. */
 import { Fifo } from '@proj/transport/adapter';
-import type { Flushing, HeavyRank, Reading } from './turn.js';
+import type { Flushing, Reading } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
 
@@ -9,13 +9,11 @@ const REST = 4;
 /** The longest rest, and how long ago others may have sent a message that still want it. Milliseconds. */
 const REST_MAX_MS = 100;
 
-/** A queue of them, first in, first out. Every second one to resume is a doubtful one, if there is any: it must not wait for all the others to show that it is not heavy. */
+/** A queue of them, first in, first out. */
 export class HeavyReaders implements Watched, Flushing {
   readonly #watch: Watch;
   readonly #wake: () => void;
-  readonly #waiting: Readonly<Record<HeavyRank, Fifo<Reading>>> = { doubtful: new Fifo(), heavy: new Fifo() };
-  /** Which of them is asked first. */
-  #next: HeavyRank = 'doubtful';
+  readonly #waiting = new Fifo<Reading>();
   readonly #deadline = deadlineOf(this);
   /** Since when one has been at work; `undefined` once its output is written. */
   #servedAt: number | undefined;
@@ -29,25 +27,18 @@ export class HeavyReaders implements Watched, Flushing {
     this.#wake = wake;
   }
 
-  push(reader: Reading, rank: HeavyRank): void {
-    this.#waiting[rank].push(reader);
+  push(reader: Reading): void {
+    this.#waiting.push(reader);
     this.#schedule();
-  }
-
-  get #length(): number {
-    return this.#waiting.heavy.length + this.#waiting.doubtful.length;
   }
 
   /** One resumes, if the last one has rested. True if so: {@link onFlush} is to be called when its output is written. */
   serve(): boolean {
-    if (this.#servedAt !== undefined || this.#length === 0) return false;
+    if (this.#servedAt !== undefined || this.#waiting.length === 0) return false;
     const now = this.#watch.now();
     if (now < this.#restsUntil) return false;
     this.#servedAt = now;
-    const other = this.#next === 'heavy' ? 'doubtful' : 'heavy';
-    const reader = this.#waiting[this.#next].shift() ?? this.#waiting[other].shift();
-    this.#next = other;
-    reader?.onRead(now);
+    this.#waiting.shift()?.onRead(now);
     this.#wake();
     return true;
   }
@@ -66,7 +57,7 @@ export class HeavyReaders implements Watched, Flushing {
   }
 
   #schedule(): void {
-    if (this.#servedAt !== undefined || this.#length === 0) return;
+    if (this.#servedAt !== undefined || this.#waiting.length === 0) return;
     if (this.#watch.now() < this.#restsUntil) this.#watch.set(this.#deadline, this.#restsUntil);
     else this.#wake();
   }

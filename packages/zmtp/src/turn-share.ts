@@ -1,6 +1,6 @@
 /** How much of a turn one connection may take before others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
 import { isPast } from './turn.js';
-import type { HeavyRank, Reading, ReadQueue, Turns } from './turn.js';
+import type { Reading, ReadQueue, Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
 /** Work after which the clock is read. A chunk may hold thousands of messages. A message or command is one unit. */
@@ -14,8 +14,9 @@ const SLOW_MS = 1 / 16;
 const HEAVY_MS = 1 / 2;
 const HEAVY_MESSAGES = 2;
 const HEAVY_SUM_MS = 3;
-/** After so much work without being heavy, it may be the machine that was busy. */
+/** One that did so much work without being heavy is known to be light: for this many times as much, it may be the machine that was busy. */
 const LIGHT_WORK = 256;
+const DOUBT = 4;
 /** What a write costs later, about. Milliseconds. A message may cause one for nothing. */
 const WRITE_MS = 1 / 50;
 /** A reader that makes so many peers write in one go is wide: a publisher, or a job for many workers. */
@@ -58,9 +59,8 @@ export class TurnShare {
   #recentHeavy = 0;
   #recentHeavyMs = 0;
   #isHeavy = false;
-  /** Work since it was last found to be heavy, and whether that was enough to doubt that the reader is heavy. */
+  /** Work since it was last found to be heavy. */
   #lightWork = 0;
-  #isDoubtful = false;
   /** The last message cost much. */
   #wasHeavy = false;
   /** All writes so far when work began, and when the clock was last read. */
@@ -154,7 +154,7 @@ export class TurnShare {
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
     const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : this.#isWide ? 'wide' : 'busy';
-    this.#queue.readLater(this.#reader, this.#mustRest ? this.#heavyRank() : rank);
+    this.#queue.readLater(this.#reader, this.#mustRest ? 'heavy' : rank);
   }
 
   /** The next message will cost much, by all that is known. */
@@ -162,18 +162,12 @@ export class TurnShare {
     return this.#isHeavy && this.#wasHeavy;
   }
 
-  #heavyRank(): HeavyRank {
-    const rank = this.#isDoubtful ? 'doubtful' : 'heavy';
-    this.#isDoubtful = false;
-    return rank;
-  }
-
   #countHeavy(costMs: number): void {
     this.#recentHeavy++;
     this.#recentHeavyMs += costMs;
-    if (this.#isHeavy || this.#recentHeavy < HEAVY_MESSAGES || this.#recentHeavyMs < HEAVY_SUM_MS) return;
+    const doubt = this.#lightWork >= LIGHT_WORK ? DOUBT : 1;
+    if (this.#recentHeavy < doubt * HEAVY_MESSAGES || this.#recentHeavyMs < doubt * HEAVY_SUM_MS) return;
     this.#isHeavy = true;
-    this.#isDoubtful = this.#lightWork >= LIGHT_WORK;
     this.#lightWork = 0;
   }
 

@@ -260,33 +260,36 @@ describe('a reader is heavy', () => {
   /** Not heavy, but long enough that the next message is measured on its own. Milliseconds. */
   const MEASURED = 3 / 8;
 
-  it('after messages that cost much, and in doubt if many before them did not', () => {
+  it('after two messages that cost much, and after eight if many before them did not', () => {
     const { turns, watch, share, ranks, pass } = ranked();
     // The turn is over.
     turns.isOver(-10);
-    /** Where it waits after a message that takes this long: with heavy ones, or not. */
-    const read = (ms: number): string => {
-      share.renew(watch.now());
-      pass(ms);
-      share.deliver(1);
-      share.rest();
-      const rank = ranks.at(-1) ?? '';
-      return /heavy|doubtful/.test(rank) ? rank : 'light';
-    };
+    /** True if it waits with heavy ones after messages that take this long. */
+    const read = (...messagesMs: readonly number[]): boolean[] =>
+      messagesMs.map((ms) => {
+        share.renew(watch.now());
+        pass(ms);
+        share.deliver(1);
+        share.rest();
+        return ranks.at(-1) === 'heavy';
+      });
     const calm = (): void => {
       for (let count = 0; count < 3; count++) {
         pass(150);
         read(MEASURED);
       }
     };
-    expect([read(2), read(2), read(2)]).toEqual(['light', 'heavy', 'heavy']);
+    expect(read(2, 2, 2)).toEqual([false, true, true]);
     // What it did last counts, not what it did before.
-    expect([read(MEASURED), read(2)]).toEqual(['light', 'heavy']);
+    expect(read(MEASURED, 2)).toEqual([false, true]);
+    read(...Array.from({ length: 256 }, () => MEASURED));
     calm();
-    for (let count = 0; count < 256; count++) read(MEASURED);
-    expect([read(2), read(2), read(2)]).toEqual(['light', 'doubtful', 'heavy']);
+    expect(read(2, 2, 2, 2, 2, 2, 2, 2, 2)).toEqual([...Array.from({ length: 7 }, () => false), true, true]);
     calm();
-    expect([read(2), read(2)]).toEqual(['light', 'heavy']);
+    expect(read(2, 2)).toEqual([false, true]);
+    read(...Array.from({ length: 256 }, () => MEASURED));
+    calm();
+    expect(read(...Array.from({ length: 12 }, () => 1))).toEqual([...Array.from({ length: 11 }, () => false), true]);
   });
 });
 

@@ -20,17 +20,10 @@ export interface Reading {
  */
 export type ReadRank = 'regular' | 'stranger' | 'busy' | 'wide';
 
-/** In the queue of {@link HeavyReaders}. `doubtful`: so far it was not heavy at all, so it may be the machine that was busy. */
-export type HeavyRank = 'doubtful' | 'heavy';
-
 /** A queue of readers waiting to resume. */
 export interface ReadQueue {
-  /** Calls `onRead` after earlier requests of the same rank. Do not call it again before then. */
-  readLater(reader: Reading, rank: ReadRank | HeavyRank): void;
-}
-
-function isHeavy(rank: ReadRank | HeavyRank): rank is HeavyRank {
-  return rank === 'heavy' || rank === 'doubtful';
+  /** Calls `onRead` after earlier requests of the same rank. Do not call it again before then. `heavy`: {@link HeavyReaders}. */
+  readLater(reader: Reading, rank: ReadRank | 'heavy'): void;
 }
 
 /** Something that has output to write. */
@@ -237,9 +230,9 @@ export class Turns implements ReadQueue {
     return this.#opened < CIPHER_BYTES ? OPEN_BYTES : OPEN_LAST_BYTES;
   }
 
-  readLater(reader: Reading, rank: ReadRank | HeavyRank): void {
-    if (isHeavy(rank)) {
-      this.#heavy.push(reader, rank);
+  readLater(reader: Reading, rank: ReadRank | 'heavy'): void {
+    if (rank === 'heavy') {
+      this.#heavy.push(reader);
       return;
     }
     this.#readers.push(reader, rank);
@@ -358,8 +351,8 @@ export class ReadGroup implements ReadQueue, Reading {
     this.#turns = turns;
   }
 
-  readLater(member: Reading, rank: ReadRank | HeavyRank): void {
-    if (isHeavy(rank)) {
+  readLater(member: Reading, rank: ReadRank | 'heavy'): void {
+    if (rank === 'heavy') {
       this.#turns.readLater(member, rank);
       return;
     }
