@@ -128,8 +128,8 @@ describe('readers with heavy messages', () => {
   });
 
   it('wait for themselves, not for the lanes of their connection', async () => {
-    const { turns, reader, until, order } = house();
-    const group = new ReadGroup(turns);
+    const { turns, watch, reader, until, order } = house();
+    const group = new ReadGroup(turns, watch);
     reader('a', () => 2, { queue: group });
     reader('b', () => 1 / 8, { queue: group });
     await until(100);

@@ -27,6 +27,8 @@ const BUSY_WORK = 64;
 /** A reader with less work than this recently is not busy either if it took little time: hundreds of polls are less than a few jobs. Milliseconds. */
 const QUICK_WORK = 128;
 const QUICK_MS = 1;
+/** And one with less than this, in that time, is rare: it goes before those that ask all the time. */
+const RARE_WORK = 32;
 
 /** Turns with something to read until a connection is known. A handshake takes three or four. */
 const STRANGE_TURNS = 16;
@@ -149,11 +151,13 @@ export class TurnShare {
     if (this.#isResting) return;
     this.#isResting = true;
     const isQuick = this.#recentWork < QUICK_WORK && this.#recentMs < QUICK_MS;
-    const isRare = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
-    const isSparse = didLittle || isQuick || (isRare && this.#renewedIn !== this.#turns.number);
+    const isOccasional = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
+    const isSparse = didLittle || isQuick || (isOccasional && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
-    const rank = isSparse ? (isStrange ? 'stranger' : 'regular') : this.#isWide ? 'wide' : 'busy';
+    const isRare = this.#recentWork < RARE_WORK && this.#recentMs < QUICK_MS;
+    const sparse = isStrange ? 'stranger' : isRare ? 'rare' : 'regular';
+    const rank = isSparse ? sparse : this.#isWide ? 'wide' : 'busy';
     this.#queue.readLater(this.#reader, this.#mustRest ? 'heavy' : rank);
   }
 

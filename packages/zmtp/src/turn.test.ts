@@ -6,7 +6,7 @@ import { isOn } from './fast/switch.js';
 import { ZmtpTransport } from './transport.js';
 import { TurnShare } from './turn-share.js';
 import { CIPHER_BYTES, ReadGroup, Turns } from './turn.js';
-import type { CipherBytes } from './turn.js';
+import type { CipherBytes, ReadRank } from './turn.js';
 import { Watch } from './watch.js';
 
 /** Records its calls. */
@@ -122,6 +122,24 @@ describe('turns', () => {
     while (turns.isContended) await setImmediate();
     const [r, s, b] = ['regular', 'stranger', 'busy'];
     expect(order).toEqual([r, s, r, b, r, s, r, b, s, s, b, b]);
+  });
+
+  it('resume a rare one, a stranger, a regular one and a busy one in turn, and rare ones before others that are left', async () => {
+    const turns = new Turns(STILL, new Noted());
+    const order: string[] = [];
+    const reader = (name: string) => ({ onRead: () => void order.push(name) });
+    const read = async (counts: Partial<Record<ReadRank, number>>): Promise<string> => {
+      order.length = 0;
+      for (const [rank, count] of Object.entries(counts))
+        for (let index = 0; index < count; index++) turns.readLater(reader(rank), rank as ReadRank);
+      while (turns.isContended) await setImmediate();
+      return order.join(' ');
+    };
+    expect(await read({ busy: 2, stranger: 2, regular: 2, rare: 2 })).toBe(
+      'rare stranger regular busy rare stranger regular busy',
+    );
+    expect(await read({ busy: 2, rare: 6 })).toBe('rare rare rare busy rare rare rare busy');
+    expect(await read({ wide: 2, rare: 6 })).toBe('rare rare rare wide rare rare rare wide');
   });
 
   it('write what occasional readers cause before busy readers are heard', async () => {
@@ -293,6 +311,29 @@ describe('a reader is heavy', () => {
   });
 });
 
+describe('a reader is rare', () => {
+  it.each([
+    ['with less than the work of 32 messages, and less than 1 ms, within 100 ms', 31, 0, 'rare'],
+    ['not with more work', 32, 0, 'regular'],
+    ['not if its messages took longer', 31, 1, 'regular'],
+    ['not before it is known', 31, 0, 'stranger'],
+  ])('%s', async (_, work, ms, expected) => {
+    const { watch, turns, share, ranks, pass } = ranked();
+    const read = async (units: number, tookMs: number): Promise<void> => {
+      share.renew(watch.now());
+      pass(tookMs);
+      share.spend(units);
+      share.rest();
+      await turns.written();
+    };
+    for (let turn = 0; turn < (expected === 'stranger' ? 8 : 16); turn++) await read(0, 0);
+    pass(150);
+    await read(work, ms);
+    await read(0, 0);
+    expect(ranks.at(-1)).toBe(expected);
+  });
+});
+
 describe('a reader is wide', () => {
   function house() {
     const { turns, watch, share, ranks, pass } = ranked();
@@ -360,7 +401,7 @@ describe('a reader with cheap messages is busy', () => {
     share.renew(watch.now());
     pass(100);
     await hear(() => share.begin(watch.now()));
-    expect(ranks.slice(30)).toEqual(['regular']);
+    expect(ranks.slice(30)).toEqual(['rare']);
   });
 });
 
@@ -538,29 +579,28 @@ describe('which readers go first', () => {
   });
 });
 
-describe('a group that shares one place in the queue', () => {
-  /** Records who resumes; `again` makes each ask again, like a reader with endless messages. */
-  function crowd(size: number, again: boolean) {
+describe('a group that shares its places in the queue', () => {
+  /** Records who resumes, and takes so long for each; `again` makes each ask again, like a reader with endless messages. */
+  function crowd(size: number, again: boolean, msEach = 0) {
     let now = 0;
     let isOver = false;
     onTestFinished(() => void (isOver = true));
-    const turns = new Turns(
-      watchAt(() => now),
-      new Noted(),
-    );
-    const group = new ReadGroup(turns);
+    const watch = watchAt(() => now);
+    const turns = new Turns(watch, new Noted());
+    const group = new ReadGroup(turns, watch);
     const order: string[] = [];
+    const pass = (ms: number) => (now += ms);
     const member = (name: string) => {
       const one = {
         onRead: () => {
           order.push(name);
+          pass(msEach);
           if (again && !isOver) group.readLater(one, 'regular');
         },
       };
       return one;
     };
     for (let number = 0; number < size; number++) group.readLater(member(`m${number}`), 'regular');
-    const pass = (ms: number) => (now += ms);
     return { turns, group, order, member, pass };
   }
 
@@ -579,11 +619,19 @@ describe('a group that shares one place in the queue', () => {
     expect(order.indexOf('other') - before).toBeLessThanOrEqual(4 * 16);
   });
 
+  it('has one for each rank, so that a rare member does not wait for busy ones', async () => {
+    const { turns, group, order, member } = crowd(0, false);
+    for (const name of ['b1', 'b2']) group.readLater(member(name), 'busy');
+    for (const name of ['r1', 'r2']) group.readLater(member(name), 'rare');
+    while (turns.isContended) await setImmediate();
+    expect(order).toEqual(['r1', 'r2', 'b1', 'b2']);
+  });
+
   it.each([
     ['after a while', 1000],
     ['once its clock has stepped back', -1000],
-  ])('counts as busy once many members resumed in a short time, and no longer %s', async (_, ms) => {
-    const { turns, order, group, member, pass } = crowd(64, false);
+  ])('is busy once its members took a tenth of a short time, and no longer %s', async (_, ms) => {
+    const { turns, order, group, member, pass } = crowd(80, false, 1 / 8);
     const first = async (): Promise<string | undefined> => {
       order.length = 0;
       turns.readLater({ onRead: () => void order.push('busy') }, 'busy');
@@ -596,5 +644,15 @@ describe('a group that shares one place in the queue', () => {
     pass(ms);
     expect(await first()).toBe('busy');
     expect(await first()).toBe('member');
+  });
+
+  it('is not busy if many members took little time, as the sockets of one process', async () => {
+    const { turns, order, group, member } = crowd(79, false, 1 / 8);
+    while (turns.isContended) await setImmediate();
+    order.length = 0;
+    turns.readLater({ onRead: () => void order.push('busy') }, 'busy');
+    group.readLater(member('member'), 'regular');
+    while (order.length < 2) await setImmediate();
+    expect(order).toEqual(['member', 'busy']);
   });
 });

@@ -15,10 +15,11 @@ export interface Reading {
 }
 
 /**
- * How a reader waits: `regular` with little to read; `stranger` the same, but hardly known yet, or at its end; `busy` with much; `wide` the same, if it
- * makes many others write. A crowd that connects or leaves, a thousand readers with little each, would otherwise go before all regulars.
+ * How a reader waits: `regular` with little to read; `rare` the same, and with hardly anything lately; `stranger` the same, but hardly known yet, or at
+ * its end; `busy` with much; `wide` the same, if it makes many others write. A crowd that connects or leaves, a thousand readers with little each, would
+ * otherwise go before all regulars.
  */
-export type ReadRank = 'regular' | 'stranger' | 'busy' | 'wide';
+export type ReadRank = 'rare' | 'regular' | 'stranger' | 'busy' | 'wide';
 
 /** A queue of readers waiting to resume. */
 export interface ReadQueue {
@@ -77,22 +78,24 @@ const OPEN_LAST_BYTES = 2 ** 13;
 const READS_PER_TURN = 4;
 
 /** Which rank is asked first, again and again. What the ranks after it have is next if it has nothing. */
-const REGULAR_FIRST = ['regular', 'stranger', 'busy', 'wide'] as const;
-const STRANGER_FIRST = ['stranger', 'regular', 'busy', 'wide'] as const;
+const RARE_FIRST = ['rare', 'regular', 'stranger', 'busy', 'wide'] as const;
+const REGULAR_FIRST = ['regular', 'rare', 'stranger', 'busy', 'wide'] as const;
+const STRANGER_FIRST = ['stranger', 'rare', 'regular', 'busy', 'wide'] as const;
 const RANKS: readonly (readonly ReadRank[])[] = [
-  REGULAR_FIRST,
+  RARE_FIRST,
   STRANGER_FIRST,
   REGULAR_FIRST,
-  ['busy', 'wide', 'regular', 'stranger'],
-  REGULAR_FIRST,
+  ['busy', 'wide', 'rare', 'regular', 'stranger'],
+  RARE_FIRST,
   STRANGER_FIRST,
   REGULAR_FIRST,
-  ['wide', 'busy', 'regular', 'stranger'],
+  ['wide', 'busy', 'rare', 'regular', 'stranger'],
 ];
 
-/** First in, first out in each rank. Of four, at least one is a busy or wide one and one a stranger, if there are any. */
+/** First in, first out in each rank. Of four, at least one is a rare one, one a regular one, one a stranger, and one a busy or wide one, if there are any. */
 class Ranks<Item> {
   readonly #waiting: Readonly<Record<ReadRank, Fifo<Item>>> = {
+    rare: new Fifo(),
     regular: new Fifo(),
     stranger: new Fifo(),
     busy: new Fifo(),
@@ -101,8 +104,8 @@ class Ranks<Item> {
   #served = 0;
 
   get length(): number {
-    const { regular, stranger, busy, wide } = this.#waiting;
-    return regular.length + stranger.length + busy.length + wide.length;
+    const { rare, regular, stranger, busy, wide } = this.#waiting;
+    return rare.length + regular.length + stranger.length + busy.length + wide.length;
   }
 
   push(item: Item, rank: ReadRank): void {
@@ -333,22 +336,23 @@ export class Turns implements ReadQueue {
   }
 }
 
-/** Group members that resume in its turn, at most. */
+/** Members of a group that resume in a turn of their place, at most. */
 const MEMBERS_PER_READ = 16;
-/** A group counts as busy when this many members resumed within {@link SPARSE_MS}. */
-const BUSY_MEMBERS = 64;
+/** A group counts as busy when its members took this long within {@link SPARSE_MS}: the other end may be one process with all its requests. Milliseconds. */
+const BUSY_GROUP_MS = 10;
 
-/** Readers that share one place in the queue, such as the lanes of a connection. A peer gains nothing by opening many. */
-export class ReadGroup implements ReadQueue, Reading {
-  readonly #turns: Pick<Turns, 'readLater' | 'isOver'>;
-  readonly #members = new Fifo<Reading>();
-  #isWaiting = false;
-  /** Members that have resumed since this time. */
-  #served = 0;
+/** Readers that share one place in the queue for each rank, such as the lanes of a connection. A peer gains nothing by opening many. */
+export class ReadGroup implements ReadQueue {
+  readonly #turns: Turns;
+  readonly #watch: Watch;
+  readonly #places: Partial<Record<ReadRank, Place>> = {};
+  /** How long its members took since this time. */
+  #recentMs = 0;
   #since = -Infinity;
 
-  constructor(turns: Pick<Turns, 'readLater' | 'isOver'>) {
+  constructor(turns: Turns, watch: Watch) {
     this.#turns = turns;
+    this.#watch = watch;
   }
 
   readLater(member: Reading, rank: ReadRank | 'heavy'): void {
@@ -356,26 +360,45 @@ export class ReadGroup implements ReadQueue, Reading {
       this.#turns.readLater(member, rank);
       return;
     }
-    this.#members.push(member);
-    if (!this.#isWaiting) this.#wait(rank);
+    const place = (this.#places[rank] ??= new Place(this, rank));
+    place.members.push(member);
+    if (!place.isWaiting) this.#wait(place);
+  }
+
+  /** The turn of a place has come. */
+  read(place: Place, now: number): void {
+    if (isPast(this.#since, now)) {
+      this.#since = now;
+      this.#recentMs = 0;
+    }
+    const { members } = place;
+    let left = Math.min(MEMBERS_PER_READ, members.length);
+    do members.shift()?.onRead(now);
+    while (--left > 0 && !this.#turns.isOver());
+    this.#recentMs += this.#watch.now() - now;
+    place.isWaiting = false;
+    if (members.length > 0) this.#wait(place);
+  }
+
+  #wait(place: Place): void {
+    place.isWaiting = true;
+    this.#turns.readLater(place, this.#recentMs < BUSY_GROUP_MS ? place.rank : 'busy');
+  }
+}
+
+/** The members of a group that wait with the same rank. */
+class Place implements Reading {
+  readonly rank: ReadRank;
+  readonly members = new Fifo<Reading>();
+  isWaiting = false;
+  readonly #group: ReadGroup;
+
+  constructor(group: ReadGroup, rank: ReadRank) {
+    this.#group = group;
+    this.rank = rank;
   }
 
   onRead(now: number): void {
-    if (isPast(this.#since, now)) {
-      this.#since = now;
-      this.#served = 0;
-    }
-    let left = Math.min(MEMBERS_PER_READ, this.#members.length);
-    do {
-      this.#served++;
-      this.#members.shift()?.onRead(now);
-    } while (--left > 0 && !this.#turns.isOver());
-    this.#isWaiting = false;
-    if (this.#members.length > 0) this.#wait('regular');
-  }
-
-  #wait(rank: ReadRank): void {
-    this.#isWaiting = true;
-    this.#turns.readLater(this, this.#served < BUSY_MEMBERS ? rank : 'busy');
+    this.#group.read(this, now);
   }
 }

@@ -109,7 +109,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#socket = socket;
     this.#opener = role === 'opener';
     this.#host = host;
-    this.readers = new ReadGroup(host.turns);
+    this.readers = new ReadGroup(host.turns, host.watch);
     this.#expected = this.#opener ? Uint8Array.from([...new Uint8Array(GREETING_BYTES), ...PREAMBLE]) : PREAMBLE;
     socket.feed(this);
     socket.on('end', () => socket.destroy());
