@@ -155,7 +155,7 @@ export class TurnShare {
     const isSparse = didLittle || isQuick || (isOccasional && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
-    const isRare = this.#recentWork < RARE_WORK && this.#recentMs < QUICK_MS;
+    const isRare = isQuick && this.#recentWork < RARE_WORK;
     const sparse = isStrange ? 'stranger' : isRare ? 'rare' : 'regular';
     const rank = isSparse ? sparse : this.#isWide ? 'wide' : 'busy';
     this.#queue.readLater(this.#reader, this.#mustRest ? 'heavy' : rank);

@@ -341,7 +341,7 @@ const MEMBERS_PER_READ = 16;
 /** A group counts as busy when its members took this long within {@link SPARSE_MS}: the other end may be one process with all its requests. Milliseconds. */
 const BUSY_GROUP_MS = 10;
 
-/** Readers that share one place in the queue for each rank, such as the lanes of a connection. A peer gains nothing by opening many. */
+/** Readers that share one place in the queue for each rank, such as the lanes of a connection. A peer gains no more by opening many. */
 export class ReadGroup implements ReadQueue {
   readonly #turns: Turns;
   readonly #watch: Watch;

@@ -4,8 +4,8 @@
 export const LISTED_MAX = 5000;
 
 /**
- * An answer with this many lines or more is cached, for a millisecond per line up to a limit: repeated questions meanwhile get the same bytes. A
- * line takes about 10 us to make, so that one question takes about a hundredth of the time, however often it is asked.
+ * An answer with this many lines or more is cached, for a millisecond per line up to a limit: repeated questions meanwhile get the same bytes,
+ * so that what a question costs does not grow with how often it is asked.
  */
 const KEPT_FROM_LINES = 50;
 const KEPT_MAX_MS = 500;
