@@ -282,8 +282,10 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   onRead(now: number): void {
     this.#share.renew(now);
     if (this.#closed) return;
-    if (this.#engine.holding || this.isEnded) this.#goOn(now);
-    else if (!this.#halted) this.#wire.resume();
+    if (this.#engine.holding || this.isEnded) {
+      this.#goOn(now);
+      this.#share.look();
+    } else if (!this.#halted) this.#wire.resume();
   }
 
   get room(): Uint8Array | undefined {
@@ -302,10 +304,11 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     const { sealed } = this.#engine;
     if (this.#host.turns.isOver(now, sealed ? chunk.length : 0)) this.#share.rest();
     this.#host.memory?.moved(chunk.length);
-    this.#share.begin(now);
+    const work = Math.floor(chunk.length / (sealed ? SEALED_BYTES_PER_WORK : BYTES_PER_WORK));
+    this.#share.begin(now, work);
     this.#engine.receive(chunk, now);
     this.#account(now);
-    this.#share.spend(Math.floor(chunk.length / (sealed ? SEALED_BYTES_PER_WORK : BYTES_PER_WORK)));
+    this.#share.spendBytes(work);
     // The rest of a long message waits too.
     if (this.#share.isResting && !this.isEnded) this.#wire.pause();
     this.#renewDeadline();

@@ -8,12 +8,16 @@ const WORK_PER_LOOK = 16;
 /** If one unit takes longer, such as a question answered with a list, the clock is read after each. Milliseconds. */
 const SLOW_MS = 1 / 16;
 /**
- * A reader with so many messages within a short time that cost this much each, and together so much, is heavy: {@link HeavyReaders}. Milliseconds. One
- * that asks for little may have a few of them, with work for others that falls due, or garbage to collect.
+ * A message that costs this much is heavy, and a reader whose heavy messages cost more than this together is heavy, too: {@link HeavyReaders}. Each counts
+ * for no more than the latter, since one that asks for little may have one of them, with work for others that falls due, or garbage to collect.
+ * Milliseconds.
  */
 const HEAVY_MS = 1 / 2;
-const HEAVY_MESSAGES = 2;
 const HEAVY_SUM_MS = 3;
+/** What a unit of work that is bytes may take before messages are charged for it, decryption included. Milliseconds. */
+const BYTES_MS = 1 / 64;
+/** So much other work makes up for a millisecond of them. */
+const LIGHT_WORK_PER_MS = 32;
 /** One that did so much work without being heavy is known to be light: for this many times as much, it may be the machine that was busy. */
 const LIGHT_WORK = 256;
 const DOUBT = 4;
@@ -45,6 +49,11 @@ export class TurnShare {
   /** Work since the clock was last read, and when that was. */
   #work = 0;
   #lookedAt = 0;
+  /** The part of it that is not bytes: what those take says nothing about messages. And the part of that since its turn began: it may not have been measured before. */
+  #units = 0;
+  #freshUnits = 0;
+  /** What the bytes that came last may have taken and nothing was charged for. */
+  #bytesMs = 0;
   /** Work without anything slow, up to a limit: after as much again, or one unit, the clock is read. */
   #shortWork = 0;
   /** Work in the turn of this number. */
@@ -54,12 +63,15 @@ export class TurnShare {
   #workMax = OCCASIONAL_WORK;
   /** It waits with messages that it has. */
   #isBehind = false;
-  /** Work since this time, how long it took where that was measured, and how many messages cost much. Milliseconds. Work until it is no longer behind counts. */
+  /** Work since this time, and how long it took where that was measured. Milliseconds. Work until it is no longer behind counts. */
   #since = 0;
   #recentWork = 0;
   #recentMs = 0;
-  #recentHeavy = 0;
-  #recentHeavyMs = 0;
+  /** It had nothing left at the end of a turn since then, and a message that cost much. */
+  #hasIdled = false;
+  #hasHeavy = false;
+  /** What its heavy messages cost that nothing has made up for. */
+  #heavyMs = 0;
   #isHeavy = false;
   /** Work since it was last found to be heavy. */
   #lightWork = 0;
@@ -84,13 +96,16 @@ export class TurnShare {
     return this.#isResting;
   }
 
-  /** Work begins, at this time, with something that has just come. */
-  begin(now: number): void {
+  /** Work begins, at this time, with something that has just come, whose bytes are this much work. */
+  begin(now: number, bytesWork = 0): void {
     this.#isBehind = false;
+    this.#bytesMs = BYTES_MS * bytesWork;
+    this.#hasIdled ||= this.#turn !== this.#turns.number;
     this.#enter(now);
   }
 
   #enter(now: number): void {
+    this.#freshUnits = 0;
     this.#lookedAt = now;
     this.#writes = this.#writesAtLook = this.#turns.beginWrites();
     if (this.#turn === this.#turns.number) return;
@@ -109,22 +124,28 @@ export class TurnShare {
 
   /** Counts work; enough of it ends this turn's share. */
   spend(work: number): void {
+    this.#units += work;
+    this.#freshUnits += work;
     this.#work += work;
-    if (this.#work < Math.max(1, this.#shortWork) || this.#isResting) return;
-    const now = this.#watch.now();
-    const tookMs = now - this.#lookedAt;
-    const isOne = this.#shortWork <= 1;
-    const { writes } = this.#turns;
-    const costMs = tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS;
-    this.#writesAtLook = writes;
-    const isSlow = costMs > SLOW_MS * this.#work;
-    this.#shortWork = isSlow ? 0 : Math.min(this.#shortWork + this.#work, WORK_PER_LOOK);
-    this.#lookedAt = now;
-    this.#count(now);
-    this.#recentMs += tookMs;
-    this.#wasHeavy = isOne && costMs >= HEAVY_MS;
-    if (this.#wasHeavy) this.#countHeavy(costMs);
-    if (writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
+    if (this.#work >= this.#shortWork) this.#pause();
+  }
+
+  /** Bytes have been read, which took this much work besides what they held. Messages that came with many bytes are measured at once. */
+  spendBytes(work: number): void {
+    this.#work += work;
+    if (work > 0 && (this.#freshUnits > 0 || this.#work >= this.#shortWork)) this.#pause();
+  }
+
+  /** What was held back is delivered, or some of it: however little it is, it is measured. */
+  look(): void {
+    if (this.#freshUnits > 0 && !this.#isResting) this.#look();
+  }
+
+  /** Measures work, and ends the share if it is used up. */
+  #pause(): void {
+    if (this.#isResting) return;
+    const now = this.#look();
+    if (this.#turns.writes - this.#writes > WIDE_WRITES) this.#isWide = this.#wasWide = true;
     const isOver = this.#turns.isOver(now);
     if (!isOver && !this.#mustRest && (this.#turnWork < this.#workMax || !this.#turns.isContended)) return;
     this.#rest(false);
@@ -166,27 +187,52 @@ export class TurnShare {
     return this.#isHeavy && this.#wasHeavy;
   }
 
-  #countHeavy(costMs: number): void {
-    this.#recentHeavy++;
-    this.#recentHeavyMs += costMs;
-    const doubt = this.#lightWork >= LIGHT_WORK ? DOUBT : 1;
-    if (this.#recentHeavy < doubt * HEAVY_MESSAGES || this.#recentHeavyMs < doubt * HEAVY_SUM_MS) return;
-    this.#isHeavy = true;
-    this.#lightWork = 0;
+  /** Reads the clock. */
+  #look(): number {
+    const now = this.#watch.now();
+    const tookMs = now - this.#lookedAt;
+    const { writes } = this.#turns;
+    if (this.#freshUnits > 0) this.#judge(tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS);
+    this.#writesAtLook = writes;
+    this.#lookedAt = now;
+    this.#count(now);
+    this.#recentMs += tookMs;
+    return now;
+  }
+
+  /** What its messages since the last look cost. */
+  #judge(fullMs: number): void {
+    const costMs = Math.max(0, fullMs - this.#bytesMs);
+    this.#bytesMs = 0;
+    // One with many frames is several units.
+    const isOne = this.#shortWork <= 1 || this.#freshUnits === 1;
+    const isSlow = costMs > SLOW_MS * this.#freshUnits;
+    this.#shortWork = isSlow ? 0 : Math.min(this.#shortWork + this.#freshUnits, WORK_PER_LOOK);
+    this.#wasHeavy = isOne && costMs >= HEAVY_MS;
+    if (!this.#wasHeavy) return;
+    this.#hasHeavy = true;
+    if (!this.#isHeavy) {
+      this.#heavyMs += Math.min(costMs, HEAVY_SUM_MS);
+      this.#isHeavy = this.#heavyMs > HEAVY_SUM_MS * (this.#lightWork >= LIGHT_WORK ? DOUBT : 1);
+    }
+    if (this.#isHeavy) this.#lightWork = 0;
   }
 
   #count(now: number): void {
     if (isPast(this.#since, now)) {
       this.#since = now;
-      this.#isHeavy &&= this.#recentHeavy > 0;
+      this.#isHeavy &&= this.#hasHeavy;
+      // However seldom it is heard while it waits all the time.
+      if (this.#hasIdled) this.#heavyMs = 0;
+      this.#hasHeavy = this.#hasIdled = false;
       this.#isWide &&= this.#wasWide;
       this.#wasWide = false;
-      this.#recentHeavy = this.#recentHeavyMs = 0;
       if (!this.#isBehind) this.#recentWork = this.#recentMs = 0;
     }
     this.#turnWork += this.#work;
     this.#recentWork += this.#work;
-    this.#lightWork += this.#work;
-    this.#work = 0;
+    this.#lightWork += this.#units;
+    this.#heavyMs = Math.max(0, this.#heavyMs - this.#units / LIGHT_WORK_PER_MS);
+    this.#work = this.#units = this.#freshUnits = 0;
   }
 }

@@ -254,8 +254,8 @@ describe('the share of one connection', () => {
     expect(await messages(1 / 8)).toEqual([9, 8, 8, 8]);
   });
 
-  it('is one message where each is heavy, once they took 3 ms', async () => {
-    expect(await messages(1 / 2, 6)).toEqual([3, 2, 1, 1, 1, 1]);
+  it('is one message where each is heavy, once they took more than 3 ms', async () => {
+    expect(await messages(1 / 2, 6)).toEqual([3, 2, 2, 1, 1, 1]);
   });
 
   it('ends when the turn does, whose time is looked at after 16 messages where they are short', async () => {
@@ -278,7 +278,7 @@ describe('a reader is heavy', () => {
   /** Not heavy, but long enough that the next message is measured on its own. Milliseconds. */
   const MEASURED = 3 / 8;
 
-  it('after two messages that cost much, and after eight if many before them did not', () => {
+  it('after two messages that cost much, and after four times as much if many before them did not', async () => {
     const { turns, watch, share, ranks, pass } = ranked();
     // The turn is over.
     turns.isOver(-10);
@@ -291,23 +291,115 @@ describe('a reader is heavy', () => {
         share.rest();
         return ranks.at(-1) === 'heavy';
       });
-    const calm = (): void => {
+    const calm = async (): Promise<void> => {
       for (let count = 0; count < 3; count++) {
         pass(150);
+        await turns.written();
+        share.begin(watch.now());
         read(MEASURED);
       }
+      turns.isOver(-10);
     };
     expect(read(2, 2, 2)).toEqual([false, true, true]);
     // What it did last counts, not what it did before.
     expect(read(MEASURED, 2)).toEqual([false, true]);
     read(...Array.from({ length: 256 }, () => MEASURED));
-    calm();
-    expect(read(2, 2, 2, 2, 2, 2, 2, 2, 2)).toEqual([...Array.from({ length: 7 }, () => false), true, true]);
-    calm();
+    await calm();
+    expect(read(2, 2, 2, 2, 2, 2, 2, 2)).toEqual([...Array.from({ length: 6 }, () => false), true, true]);
+    await calm();
     expect(read(2, 2)).toEqual([false, true]);
     read(...Array.from({ length: 256 }, () => MEASURED));
-    calm();
-    expect(read(...Array.from({ length: 12 }, () => 1))).toEqual([...Array.from({ length: 11 }, () => false), true]);
+    await calm();
+    expect(read(...Array.from({ length: 13 }, () => 1))).toEqual([...Array.from({ length: 12 }, () => false), true]);
+  });
+
+  /** Known to be light. */
+  function light() {
+    const one = ranked();
+    one.turns.isOver(-10);
+    one.share.renew(0);
+    one.share.spend(256);
+    return one;
+  }
+
+  it('however seldom it is heard, if it always has something to say', async () => {
+    const { turns, watch, share, ranks, pass } = light();
+    const hear = async (isIdle: boolean): Promise<string | undefined> => {
+      pass(150);
+      if (isIdle) await turns.written();
+      share.begin(watch.now());
+      pass(3);
+      share.deliver(1);
+      share.look();
+      share.rest();
+      share.renew(watch.now());
+      return ranks.at(-1);
+    };
+    const heard = async (isIdle: boolean): Promise<boolean[]> => {
+      const heavy: boolean[] = [];
+      for (let count = 0; count < 6; count++) heavy.push((await hear(isIdle)) === 'heavy');
+      return heavy;
+    };
+    expect(await heard(true)).toEqual([false, false, false, false, false, false]);
+    // The last of the others still counts.
+    expect(await heard(false)).toEqual([false, false, false, true, true, true]);
+  });
+
+  it('although only one message comes in a turn, among others that are measured together', () => {
+    const { watch, share, ranks, pass } = light();
+    const heavy: boolean[] = [];
+    for (let count = 0; count < 5; count++) {
+      share.renew(watch.now());
+      pass(3);
+      share.deliver(1);
+      share.look();
+      share.rest();
+      heavy.push(ranks.at(-1) === 'heavy');
+      // The beginning of the next message comes, which takes no time.
+      share.renew(watch.now());
+      share.begin(watch.now());
+      share.spendBytes(16);
+    }
+    expect(heavy).toEqual([false, false, false, false, true]);
+  });
+
+  it('although only one message comes in a chunk, if that is long', () => {
+    const heavy = (work: number): boolean => {
+      const { watch, share, ranks, pass } = light();
+      for (let count = 0; count < 5; count++) {
+        share.renew(watch.now());
+        share.begin(watch.now());
+        pass(3);
+        share.deliver(1);
+        share.spendBytes(work);
+      }
+      return ranks.includes('heavy');
+    };
+    expect([heavy(1), heavy(0)]).toEqual([true, false]);
+  });
+
+  it('but not for what its bytes take', () => {
+    const heavy = (bytesWork: number): boolean => {
+      const { watch, share, ranks, pass } = ranked();
+      for (let count = 0; count < 12; count++) {
+        share.renew(watch.now());
+        share.begin(watch.now(), bytesWork);
+        pass(1);
+        share.deliver(1);
+      }
+      return ranks.includes('heavy');
+    };
+    expect([heavy(0), heavy(64)]).toEqual([true, false]);
+  });
+
+  it('although its messages have many frames', () => {
+    const { watch, share, ranks, pass } = ranked();
+    for (let count = 0; count < 2; count++) {
+      share.renew(watch.now());
+      pass(3);
+      share.deliver(2);
+    }
+    expect(ranks.at(-1)).toBe('heavy');
   });
 });
 

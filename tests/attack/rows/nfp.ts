@@ -33,6 +33,13 @@ async function crowd(stage: Stage, count: number, reads: boolean): Promise<Attac
   return workers;
 }
 
+/** Jobs for thousands of workers that nobody has named before. */
+function floodWithNames(stage: Stage, peers: readonly AttackingPeer[]): Promise<void> {
+  let names = 0;
+  const list = (): string => JSON.stringify(Array.from({ length: 4000 }, () => `w-${names++}`));
+  return stage.flood(peers, 8, () => call('0x04', 'unserved', list(), TASK));
+}
+
 const PATHS = [
   '../secret.txt',
   '/../secret.txt',
@@ -190,10 +197,20 @@ export const NFP: readonly Attack[] = [
     leavesMs: REQUEST_TTL_MS,
     missesOnZmq: IN_TURN_AND_KEPT,
     async run(stage) {
+      await floodWithNames(stage, await stage.openMany(4, 'nfp'));
+    },
+  },
+  {
+    name: 'nfp/lists-after-small-calls',
+    does: 'the same, after 600 small calls on each of the connections, so that they are known for those',
+    leavesMs: REQUEST_TTL_MS,
+    missesOnZmq: IN_TURN_AND_KEPT,
+    async run(stage) {
       const peers = await stage.openMany(4, 'nfp');
-      let names = 0;
-      const list = (): string => JSON.stringify(Array.from({ length: 4000 }, () => `w-${names++}`));
-      await stage.flood(peers, 8, () => call('0x04', 'unserved', list(), TASK));
+      const small = stage.size(50, 600);
+      const calls = (): Buffer[] => Array.from({ length: small }, () => call('0x06', 'nobody', 'all', '{}'));
+      await Promise.all(peers.map((peer) => peer.write(...calls())));
+      await floodWithNames(stage, peers);
     },
   },
   {
