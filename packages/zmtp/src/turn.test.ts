@@ -378,6 +378,55 @@ describe('a reader is heavy', () => {
     expect([heavy(1), heavy(0)]).toEqual([true, false]);
   });
 
+  it('although only one message in sixteen is, each of which comes on its own', () => {
+    const { watch, share, ranks, pass } = light();
+    const say = (ms: number): void => {
+      share.renew(watch.now());
+      share.begin(watch.now());
+      pass(ms);
+      share.deliver(1);
+    };
+    for (let round = 0; round < 5; round++) {
+      for (let count = 0; count < 15; count++) say(0);
+      expect(ranks).not.toContain('heavy');
+      say(3);
+    }
+    expect(ranks.at(-1)).toBe('heavy');
+  });
+
+  it('until enough other work makes up for it', () => {
+    const isHeavyAfter = (work: number): boolean => {
+      const { watch, share, ranks, pass } = light();
+      for (let count = 0; count < 5; count++) {
+        if (count === 4) {
+          share.renew(watch.now());
+          share.spend(work);
+        }
+        share.renew(watch.now());
+        pass(3);
+        share.deliver(1);
+        share.look();
+      }
+      share.rest();
+      return ranks.includes('heavy');
+    };
+    expect([isHeavyAfter(16), isHeavyAfter(128)]).toEqual([true, false]);
+  });
+
+  it('and stays so while the beginning of its next message is read', () => {
+    const { watch, share, ranks, pass } = ranked();
+    for (let count = 0; count < 2; count++) {
+      share.renew(watch.now());
+      pass(3);
+      share.deliver(1);
+    }
+    share.renew(watch.now());
+    share.begin(watch.now());
+    share.spendBytes(16);
+    share.rest();
+    expect(ranks.at(-1)).toBe('heavy');
+  });
+
   it('but not for what its bytes take', () => {
     const heavy = (bytesWork: number): boolean => {
       const { watch, share, ranks, pass } = ranked();
