@@ -28,10 +28,14 @@ const WIDE_WRITES = 64;
 /** The share of a turn while others wait, for an occasional reader and a busy one. */
 const OCCASIONAL_WORK = 16;
 const BUSY_WORK = 64;
-/** A reader with less work than this recently is not busy either if it took little time: hundreds of polls are less than a few jobs. Milliseconds. */
+/**
+ * A reader with less work than this recently is not busy either if it took little time, however many are busy, or less than an equal share, of at most
+ * so much: hundreds of polls are less than a few jobs. Milliseconds.
+ */
 const QUICK_WORK = 128;
 const QUICK_MS = 1;
-/** And one with less than this, in that time, is rare: it goes before those that ask all the time. */
+const QUICK_SHARE_MS = 20;
+/** And one with less than this, in little time, is rare: it goes before those that ask all the time. */
 const RARE_WORK = 32;
 
 /** Turns with something to read until a connection is known. A handshake takes three or four. */
@@ -171,12 +175,13 @@ export class TurnShare {
   #rest(didLittle: boolean): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    const isQuick = this.#recentWork < QUICK_WORK && this.#recentMs < QUICK_MS;
+    const quickMs = Math.max(QUICK_MS, Math.min(this.#turns.equalShareMs, QUICK_SHARE_MS));
+    const isQuick = this.#recentWork < QUICK_WORK && this.#recentMs < quickMs;
     const isOccasional = this.#recentWork < OCCASIONAL_WORK || isPast(this.#since, this.#watch.now());
     const isSparse = didLittle || isQuick || (isOccasional && this.#renewedIn !== this.#turns.number);
     this.#workMax = isSparse ? OCCASIONAL_WORK : BUSY_WORK;
     const isStrange = this.#reader.isEnded === true || this.#turnsTaken < STRANGE_TURNS;
-    const isRare = isQuick && this.#recentWork < RARE_WORK;
+    const isRare = this.#recentWork < RARE_WORK && this.#recentMs < QUICK_MS;
     const sparse = isStrange ? 'stranger' : isRare ? 'rare' : 'regular';
     const rank = isSparse ? sparse : this.#isWide ? 'wide' : 'busy';
     this.#queue.readLater(this.#reader, this.#mustRest ? 'heavy' : rank);
@@ -195,8 +200,10 @@ export class TurnShare {
     if (this.#freshUnits > 0) this.#judge(tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS);
     this.#writesAtLook = writes;
     this.#lookedAt = now;
+    // More is judged as heavy, or the process had to wait for a core.
+    const mostMs = HEAVY_MS * this.#work;
     this.#count(now);
-    this.#recentMs += tookMs;
+    this.#recentMs += Math.min(tookMs, mostMs);
     return now;
   }
 

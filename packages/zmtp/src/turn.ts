@@ -108,6 +108,11 @@ class Ranks<Item> {
     return rare.length + regular.length + stranger.length + busy.length + wide.length;
   }
 
+  /** The busy ones, wide or not. */
+  get busy(): number {
+    return this.#waiting.busy.length + this.#waiting.wide.length;
+  }
+
   push(item: Item, rank: ReadRank): void {
     this.#waiting[rank].push(item);
   }
@@ -220,6 +225,11 @@ export class Turns implements ReadQueue {
   /** True while readers wait. */
   get isContended(): boolean {
     return this.#readers.length > 0;
+  }
+
+  /** What one more reader has of {@link SPARSE_MS} if all busy ones that wait have as much. Milliseconds. */
+  get equalShareMs(): number {
+    return SPARSE_MS / (this.#readers.busy + 1);
   }
 
   /** Calls `onSeal` after the writers of a turn in which something may be encrypted, this one if possible. `isFirst`: its first slice. */
