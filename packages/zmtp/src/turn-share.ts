@@ -197,11 +197,11 @@ export class TurnShare {
     const now = this.#watch.now();
     const tookMs = now - this.#lookedAt;
     const { writes } = this.#turns;
+    // More is a heavy message, or the process had to wait for a core: the first time it gets the benefit of the doubt.
+    const mostMs = this.#hasHeavy ? tookMs : HEAVY_MS * this.#work;
     if (this.#freshUnits > 0) this.#judge(tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS);
     this.#writesAtLook = writes;
     this.#lookedAt = now;
-    // More is judged as heavy, or the process had to wait for a core.
-    const mostMs = HEAVY_MS * this.#work;
     this.#count(now);
     this.#recentMs += Math.min(tookMs, mostMs);
     return now;

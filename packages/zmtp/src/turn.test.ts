@@ -613,6 +613,31 @@ describe('which readers go first', () => {
     expect(order.indexOf('polls') < count / 2).toBe(isFirst);
   });
 
+  it.each([
+    ['are those with one message that takes long', 1, true],
+    ['are not those with some, even if they are known for small ones', 3, false],
+  ])('%s', async (_, count, isFirst) => {
+    const { turns, order, watch, reader, pass } = house();
+    const guest = reader('guest');
+    const read = async (work: number, ms: number): Promise<void> => {
+      guest.begin(watch.now());
+      pass(ms);
+      guest.spend(work);
+      guest.look();
+      await turns.written();
+    };
+    for (let left = 256; left > 0; left -= 16) await read(16, 0);
+    pass(1000);
+    for (let left = count; left > 0; left--) await read(1, 3);
+    for (let left = 20; left > 0; left--) turns.readLater({ onRead: () => void order.push('flooder') }, 'busy');
+    turns.isOver();
+    pass(2);
+    guest.begin(watch.now());
+    guest.spend(16);
+    while (turns.isContended) await setImmediate();
+    expect(order.indexOf('guest') < 10).toBe(isFirst);
+  });
+
   it('are not those with messages that take long, however few these are', async () => {
     const { turns, order, reader, arrive, pass } = house();
     let isDone = false;
