@@ -198,12 +198,12 @@ export class TurnShare {
     const tookMs = now - this.#lookedAt;
     const { writes } = this.#turns;
     // More is a heavy message, or the process had to wait for a core: the first time it gets the benefit of the doubt.
-    const mostMs = this.#hasHeavy ? tookMs : HEAVY_MS * this.#work;
+    const countedMs = this.#hasHeavy ? tookMs : Math.min(tookMs, HEAVY_MS * this.#work);
     if (this.#freshUnits > 0) this.#judge(tookMs + Math.max(0, writes - this.#writesAtLook - this.#work) * WRITE_MS);
     this.#writesAtLook = writes;
     this.#lookedAt = now;
     this.#count(now);
-    this.#recentMs += Math.min(tookMs, mostMs);
+    this.#recentMs += countedMs;
     return now;
   }
 
