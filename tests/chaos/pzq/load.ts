@@ -9,6 +9,8 @@ const PRODUCERS = 2;
 const WINDOW = 50;
 const CONSUMERS = 2;
 const CONCURRENCY = 25;
+/** Stored messages that no consumer has handled yet; at this many, producers wait: a longer backlog proves nothing more. */
+const BACKLOG_MAX = 1000;
 
 /** Where a queue listens. */
 export interface QueueEndpoints {
@@ -23,7 +25,7 @@ interface Progress {
   readonly resolve: () => void;
 }
 
-/** Endless messages, each body once, until {@link Load.finish}. */
+/** Endless messages, each body once, until {@link Load.finish}; as fast as producers and consumers can. */
 export class Load implements AsyncDisposable {
   /** Bodies that the queue has acknowledged as stored. */
   readonly stored = new Set<string>();
@@ -45,6 +47,8 @@ export class Load implements AsyncDisposable {
   readonly #consumers: PzqConsumer[];
   readonly #sending: Promise<unknown>;
   #progress: Progress | undefined;
+  /** Producers that wait for a shorter backlog. */
+  #blocked: (() => void)[] = [];
   #isEnding = false;
 
   constructor({ receive, send }: Pick<QueueEndpoints, 'receive' | 'send'>) {
@@ -85,7 +89,7 @@ export class Load implements AsyncDisposable {
 
   /** Stops sending; resolves when every sent message has its answer, and every stored one was handled. */
   async finish(): Promise<void> {
-    this.#isEnding = true;
+    this.#end();
     await this.#sending;
     while (this.#outstanding.size > 0) await this.#next();
   }
@@ -96,13 +100,15 @@ export class Load implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isEnding = true;
+    this.#end();
     await Promise.all([...this.#producers, ...this.#consumers].map((one) => one.close()));
     await this.#sending;
   }
 
   async #send(producer: PzqProducer, line: string): Promise<void> {
     for (let number = 0; !this.#isEnding; number++) {
+      while (this.#outstanding.size >= BACKLOG_MAX && !this.#isEnding)
+        await new Promise<void>((resolve) => this.#blocked.push(resolve));
       const text = `${line}-${number}`;
       try {
         await producer.send(text);
@@ -124,7 +130,17 @@ export class Load implements AsyncDisposable {
     this.acked.add(seq);
     this.handled.add(text);
     this.#outstanding.delete(text);
+    if (this.#outstanding.size < BACKLOG_MAX) this.#unblock();
     this.#advance();
+  }
+
+  #end(): void {
+    this.#isEnding = true;
+    this.#unblock();
+  }
+
+  #unblock(): void {
+    for (const resolve of this.#blocked.splice(0)) resolve();
   }
 
   /** Resolves with the next handled message. */
