@@ -6,6 +6,7 @@ import { Faults } from './faults.js';
 import { closeAndCheckLeaks } from './leaks.js';
 import { runSeed, seedsToRun } from './seeds.js';
 import { Simulation } from './simulation.js';
+import { Trace } from './trace.js';
 import type { Program } from './simulation.js';
 
 const deaf: PortListener = {
@@ -65,6 +66,25 @@ async function withFaults(seed: number): Promise<Simulation> {
   expect(faults.count).toBeGreaterThan(50);
   return simulation;
 }
+
+describe('a trace', () => {
+  const EVENTS = 5000;
+
+  /** The hash of as many messages, of which this one has another byte at its end. */
+  function hashOf(different: number): string {
+    const trace = new Trace();
+    for (let number = 0; number < EVENTS; number++) {
+      const frames = [Uint8Array.of(1, 2, number === different ? 254 : 255)];
+      trace.add(number, { kind: 'sent', process: 'w1', socket: 'dealer', socketNumber: 1, peer: ROUTER_PEER, frames });
+    }
+    return trace.hash;
+  }
+
+  it.each([0, EVENTS / 2, EVENTS - 1])('has another hash if one byte of event %i differs', (different) => {
+    expect(hashOf(different)).not.toBe(hashOf(EVENTS));
+    expect(hashOf(different)).toBe(hashOf(different));
+  });
+});
 
 describe('a simulation', () => {
   it('repeats itself exactly for the same seed, and for no other', async () => {

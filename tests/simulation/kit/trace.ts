@@ -1,12 +1,15 @@
 /** What happened in a simulation: all of it as one hash, the last part as text. */
 import { createHash } from 'node:crypto';
-import { printable } from '@proj/frames';
+import { latin1, printable } from '@proj/frames';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 
 /** Prints a message; the default shows the bytes. */
 export type Describe = (event: MessageEvent) => string;
 
 const showBytes: Describe = ({ frames }) => frames.map((frame) => printable(frame, 24)).join(' ');
+
+/** Characters that are hashed at once: calls of the hash cost more than what they hash. */
+const BATCH = 65_536;
 
 interface Entry {
   readonly now: number;
@@ -19,6 +22,8 @@ export class Trace {
   readonly #max: number;
   readonly #describe: Describe;
   #entries: Entry[] = [];
+  /** What is not in the hash yet. */
+  #batch = '';
   #frozen = false;
   /** Number of events recorded. */
   count = 0;
@@ -44,7 +49,7 @@ export class Trace {
 
   /** Two runs with the same hash had the same events at the same times. */
   get hash(): string {
-    return this.#hash.copy().digest('hex');
+    return this.#hash.copy().update(this.#batch, 'latin1').digest('hex');
   }
 
   /** The last events, one line each, oldest first. */
@@ -55,11 +60,14 @@ export class Trace {
   }
 
   #digest(now: number, event: NetworkEvent | string): void {
-    if (typeof event === 'string') this.#hash.update(`${now} ${event}\n`);
+    if (typeof event === 'string') this.#batch += `${now} ${event}\n`;
     else if ('frames' in event) {
-      this.#hash.update(`${now} ${event.process} ${event.kind} ${event.peer.key} ${event.frames.length}\n`);
-      for (const frame of event.frames) this.#hash.update(frame);
-    } else this.#hash.update(`${now} ${this.#show(event)}\n`);
+      this.#batch += `${now} ${event.process} ${event.kind} ${event.peer.key} ${event.frames.length}\n`;
+      for (const frame of event.frames) this.#batch += latin1(frame);
+    } else this.#batch += `${now} ${this.#show(event)}\n`;
+    if (this.#batch.length < BATCH) return;
+    this.#hash.update(this.#batch, 'latin1');
+    this.#batch = '';
   }
 
   #show(event: NetworkEvent | string): string {
