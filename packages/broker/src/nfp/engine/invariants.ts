@@ -79,12 +79,9 @@ function assertJobs(state: BrokerState, settings: NfpBrokerSettings): void {
     slack += job.slack;
     if (isWaiting) waiting++;
   }
-  assertOwners(jobs);
   let running = 0;
   for (const [, meter] of state.figures.entries()) running += meter.running;
-  let parts = 0;
-  for (const job of jobs.values()) parts += runningOf(job.parts);
-  check(running === parts, 'running jobs of all services are counted');
+  check(running === assertOwners(jobs), 'running jobs of all services are counted');
   check(
     jobs.bodies.bytes === cost && cost <= settings.requestQueueMaxBytes,
     'the byte budget is what kept bodies cost',
@@ -94,21 +91,43 @@ function assertJobs(state: BrokerState, settings: NfpBrokerSettings): void {
   check(jobs.size - waiting <= settings.jobsMax, 'jobs are bounded');
 }
 
-/** Each client is charged for exactly its own jobs. */
-function assertOwners(jobs: JobTable): void {
-  const owned = new Map<Owner, Job[]>();
-  for (const job of jobs.values()) owned.set(job.owner, [...(owned.get(job.owner) ?? []), job]);
+/** What jobs of one client add up to. */
+interface Owned {
+  count: number;
+  old: number;
+  spare: number;
+  parts: number;
+  running: number;
+  bytes: number;
+}
+
+/** Each client is charged for exactly its own jobs. Returns how many jobs run. */
+function assertOwners(jobs: JobTable): number {
+  let all = 0;
+  const owned = new Map<Owner, Owned>();
+  for (const job of jobs.values()) {
+    let own = owned.get(job.owner);
+    if (own === undefined) owned.set(job.owner, (own = { count: 0, old: 0, spare: 0, parts: 0, running: 0, bytes: 0 }));
+    const running = runningOf(job.parts);
+    own.count++;
+    if (job.taken) own.old++;
+    if (job.ownSpare?.taken === true) own.spare++;
+    own.parts += job.partCount;
+    own.running += running;
+    own.bytes += job.cost;
+    all += running;
+  }
   check(owned.size === jobs.owners, 'a client is remembered for its jobs');
   for (const [{ jobCount, recent, spare, remembered, waiting, parts, bytes, running }, own] of owned) {
-    const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
-    const old = sum((job) => (job.taken ? 1 : 0));
-    check(jobCount === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
-    check(spare.size === sum((job) => (job.ownSpare?.taken === true ? 1 : 0)), 'spare bodies of a client are counted');
+    const { count, old } = own;
+    check(jobCount === count && recent.size === old && remembered.held === old, 'jobs of a client are counted');
+    check(spare.size === own.spare, 'spare bodies of a client are counted');
     check(waiting.held === jobCount - old, 'waiting jobs of a client are counted');
-    check(parts.held === sum((job) => job.partCount), 'workers with jobs of a client are counted');
-    check(running === sum(({ parts: all }) => runningOf(all)), 'running jobs of a client are counted');
-    check(bytes.held === sum((job) => job.cost), 'bodies of a client are charged to it');
+    check(parts.held === own.parts, 'workers with jobs of a client are counted');
+    check(running === own.running, 'running jobs of a client are counted');
+    check(bytes.held === own.bytes, 'bodies of a client are charged to it');
   }
+  return all;
 }
 
 function runningOf(parts: Iterable<Part>): number {
@@ -133,7 +152,7 @@ function assertParts(job: Job, { holders }: BrokerState): void {
   check(job.held === held && job.unsaid === unsaid, 'waiting parts of a job are counted');
   const { current } = job;
   check(
-    current === undefined || ([...job.parts].includes(current) && current.state !== 'moved'),
+    current === undefined || (job.partAt(current.holder) === current && current.state !== 'moved'),
     'the current part is one of the job’s',
   );
 }
