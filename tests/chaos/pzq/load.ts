@@ -106,10 +106,12 @@ export class Load implements AsyncDisposable {
   }
 
   async #send(producer: PzqProducer, line: string): Promise<void> {
-    for (let number = 0; !this.#isEnding; number++) {
-      while (this.#outstanding.size >= BACKLOG_MAX && !this.#isEnding)
+    for (let number = 0; !this.#isEnding;) {
+      if (this.#outstanding.size >= BACKLOG_MAX) {
         await new Promise<void>((resolve) => this.#blocked.push(resolve));
-      const text = `${line}-${number}`;
+        continue;
+      }
+      const text = `${line}-${number++}`;
       try {
         await producer.send(text);
         this.stored.add(text);
