@@ -1,5 +1,5 @@
 // Writes into the manifest of every package that is published what they all say alike: where its source is, where to read on, where to report.
-// The root manifest says it once; `tests/rules/packages.test.ts` compares.
+// The root manifest says it once; `tests/rules/packages.long.test.ts` compares.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

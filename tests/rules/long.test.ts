@@ -1,6 +1,8 @@
 /** What `npm test` leaves out, `npm run test:all` runs; nothing is forgotten, and nothing runs in both. */
+import { exec } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from '../longest.js';
 import { allTestFiles, ROOT } from './workspace.js';
@@ -34,5 +36,36 @@ describe('long tests', () => {
   it.each([...long, ...shared])('npm run test:all runs %s: the script long of its package selects it', (path) => {
     const words = (scriptsBeside(path)['long'] ?? '').split(' ');
     expect(words.filter((word) => word.endsWith('test') && path.includes(word))).not.toEqual([]);
+  });
+});
+
+describe('the scripts of tests', () => {
+  const cwd = join(ROOT, 'tests');
+  const PATH = `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
+
+  /** What a command of vitest runs: `[project] path`. */
+  async function filesOf(command: string): Promise<string[]> {
+    const { PROJ_LONG: _, ...env } = process.env;
+    const listing = command
+      .replace(/^.*&& /, '')
+      .replace('vitest run', 'vitest list --filesOnly')
+      .replaceAll(/ --(reporter|outputFile\S*|maxWorkers)=\S+/g, '');
+    const { stdout } = await promisify(exec)(listing, { cwd, env: { ...env, PATH } });
+    return stdout.trim().split('\n');
+  }
+
+  it('run each file on each transport that it is for, once, but for seeds', async () => {
+    const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const all = await filesOf('vitest run --config vitest.both.config.ts');
+    const run = (
+      await Promise.all(['rules', 'test', 'long', 'interop'].map((name) => filesOf(scripts[name] ?? '')))
+    ).flat();
+    // The script `rules` has one project, which it does not name.
+    const named = run.map((line) => (line.startsWith('[') ? line : `[tests] ${line}`));
+    expect([...new Set(named)].sort()).toEqual(all.sort());
+    const again = named.filter((line, at) => named.indexOf(line) < at);
+    expect(again.filter((line) => !/ (simulation\/\w+|example\/tiny)\.test\.ts$/.test(line))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 import { SimulationFailure } from './simulation.js';
 
 /** How many seeds `npm test` runs; the later ones are left to `npm run test:all`. */
-const SHORT = 20;
+const SHORT = 10;
 
 /**
  * The first of `count` seeds, from 0 on; in the task `long` the others. With `SIM_SEED=n` in the environment only that one, with
