@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from '../longest.js';
-import { allTestFiles, ROOT } from './workspace.js';
+import { allTestFiles, PACKAGES, ROOT } from './workspace.js';
 
 /** The scripts of the package that contains a file. */
 function scriptsBeside(path: string): Record<string, string> {
@@ -36,6 +36,25 @@ describe('long tests', () => {
   it.each([...long, ...shared])('npm run test:all runs %s: the script long of its package selects it', (path) => {
     const words = (scriptsBeside(path)['long'] ?? '').split(' ');
     expect(words.filter((word) => word.endsWith('test') && path.includes(word))).not.toEqual([]);
+  });
+});
+
+describe('a script that loads siblings as they are built', () => {
+  interface Turbo {
+    readonly tasks: Record<string, { readonly dependsOn?: readonly string[] }>;
+  }
+  const read = (path: string): unknown =>
+    existsSync(join(ROOT, path)) ? JSON.parse(readFileSync(join(ROOT, path), 'utf8')) : { tasks: {}, scripts: {} };
+  const { tasks } = read('turbo.json') as Turbo;
+  const scripts = ['tests', ...PACKAGES.map(({ dir }) => dir)].flatMap((dir) => {
+    const { name, scripts: all } = read(`${dir}/package.json`) as { name: string; scripts?: Record<string, string> };
+    const built = Object.keys(all ?? {}).filter((script) => all?.[script]?.includes('PROJ_BUILT=1'));
+    return built.map((script) => ({ dir, name, script }));
+  });
+
+  it.each(scripts)('$script of $dir waits for them', ({ dir, name, script }) => {
+    const own = (read(`${dir}/turbo.json`) as Turbo).tasks[script] ?? tasks[`${name}#${script}`];
+    expect(own?.dependsOn).toContain('^build');
   });
 });
 
