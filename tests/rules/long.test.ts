@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from '../longest.js';
-import { allTestFiles, PACKAGES, ROOT } from './workspace.js';
+import { allTestFiles, PACKAGES, ROOT, turboTasks } from './workspace.js';
 
 /** The scripts of the package that contains a file. */
 function scriptsBeside(path: string): Record<string, string> {
@@ -40,21 +40,19 @@ describe('long tests', () => {
 });
 
 describe('a script that loads siblings as they are built', () => {
-  interface Turbo {
-    readonly tasks: Record<string, { readonly dependsOn?: readonly string[] }>;
-  }
-  const read = (path: string): unknown =>
-    existsSync(join(ROOT, path)) ? JSON.parse(readFileSync(join(ROOT, path), 'utf8')) : { tasks: {}, scripts: {} };
-  const { tasks } = read('turbo.json') as Turbo;
-  const scripts = ['tests', ...PACKAGES.map(({ dir }) => dir)].flatMap((dir) => {
-    const { name, scripts: all } = read(`${dir}/package.json`) as { name: string; scripts?: Record<string, string> };
-    const built = Object.keys(all ?? {}).filter((script) => all?.[script]?.includes('PROJ_BUILT=1'));
-    return built.map((script) => ({ dir, name, script }));
-  });
+  const packages = [
+    { dir: 'tests', name: '@proj/tests' },
+    ...PACKAGES.map(({ dir, manifest }) => ({ dir, name: manifest.name })),
+  ];
+  const scripts = packages.flatMap(({ dir, name }) =>
+    Object.entries(scriptsBeside(`${dir}/package.json`))
+      .filter(([, command]) => command.includes('PROJ_BUILT=1'))
+      .map(([script]) => ({ dir, name, script })),
+  );
 
   it.each(scripts)('$script of $dir waits for them', ({ dir, name, script }) => {
-    const own = (read(`${dir}/turbo.json`) as Turbo).tasks[script] ?? tasks[`${name}#${script}`];
-    expect(own?.dependsOn).toContain('^build');
+    const task = turboTasks(dir)[script] ?? turboTasks('.')[`${name}#${script}`];
+    expect(task?.dependsOn).toContain('^build');
   });
 });
 
@@ -74,9 +72,7 @@ describe('the scripts of tests', () => {
   }
 
   it('run each file on each transport that it is for, once, but for seeds', async () => {
-    const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>;
-    };
+    const scripts = scriptsBeside('tests/package.json');
     const all = await filesOf('vitest run --config vitest.both.config.ts');
     const run = (
       await Promise.all(['rules', 'test', 'long', 'interop'].map((name) => filesOf(scripts[name] ?? '')))

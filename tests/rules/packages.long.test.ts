@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addNodeTypes, Consumer, RESOLUTIONS } from './consumer.js';
 import { closure, install, pack, packDependencies, plainEnvironment, runScript, temporaryFolder } from './pack.js';
 import type { Manifest } from './workspace.js';
-import { PACKAGES, PUBLISHED, ROOT } from './workspace.js';
+import { PACKAGES, PUBLISHED, ROOT, turboTasks } from './workspace.js';
 
 const NAMES = PUBLISHED.map(({ manifest }) => manifest.name);
 let tarballs: ReadonlyMap<string, string>;
@@ -34,9 +34,8 @@ function entries(manifest: Manifest): string[] {
 /** Otherwise a package that no task needs is packed as it was last built or, on a slow machine, empty. */
 it('waits for the declarations, and for the build of every package: a dependency of the tests, or named in turbo.json', () => {
   const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
-  const { tasks } = read('turbo.json') as { tasks: Record<string, { dependsOn?: string[] }> };
   const { devDependencies } = read('tests/package.json') as { devDependencies: Record<string, string> };
-  const awaited = tasks['@proj/tests#long']?.dependsOn ?? [];
+  const awaited = turboTasks('.')['@proj/tests#long']?.dependsOn ?? [];
   expect(awaited).toEqual(expect.arrayContaining(['^build', '//#declarations']));
   const missed = NAMES.filter((name) => !(name in devDependencies) && !awaited.includes(`${name}#build`));
   expect(missed).toEqual([]);

@@ -1,13 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesWith, INTEROP, planOf, runsOf } from '../../scripts/test-plan.mjs';
-import { PACKAGES, ROOT } from './workspace.js';
-
-/** What is read of a turbo.json. */
-interface Turbo {
-  readonly tasks: Record<string, { readonly dependsOn?: readonly string[] }>;
-}
+import { PACKAGES, turboTasks } from './workspace.js';
 
 const SHORT = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
 
@@ -57,13 +50,9 @@ describe('a run of tasks', () => {
   });
 
   it('makes no build in both runs, for they would write the same files: of the other packages, no test waits for one', () => {
-    const files = ['turbo.json', ...PACKAGES.map(({ dir }) => `${dir}/turbo.json`)].filter((path) =>
-      existsSync(join(ROOT, path)),
+    const waiting = ['.', ...PACKAGES.map(({ dir }) => dir)].filter((dir) =>
+      (turboTasks(dir)['test']?.dependsOn ?? []).some((task) => /(^|#|\^)build$/.test(task)),
     );
-    const waiting = files.filter((path) => {
-      const { tasks } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Turbo;
-      return (tasks['test']?.dependsOn ?? []).some((task) => /(^|#|\^)build$/.test(task));
-    });
     expect(waiting.filter((path) => !path.startsWith('apps/'))).toEqual([]);
   });
 });

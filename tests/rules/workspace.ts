@@ -39,6 +39,13 @@ export const PACKAGES: readonly Package[] = [...children('packages'), ...childre
   .filter((dir) => existsSync(join(ROOT, dir, 'package.json')))
   .map((dir) => ({ dir, manifest: JSON.parse(readFileSync(join(ROOT, dir, 'package.json'), 'utf8')) as Manifest }));
 
+/** The tasks of the turbo.json in a folder, from the root (`.`); none if there is no such file. */
+export function turboTasks(dir: string): Readonly<Record<string, { readonly dependsOn?: readonly string[] }>> {
+  const path = join(ROOT, dir, 'turbo.json');
+  if (!existsSync(path)) return {};
+  return (JSON.parse(readFileSync(path, 'utf8')) as { tasks: ReturnType<typeof turboTasks> }).tasks;
+}
+
 /** Those that go to the registry. */
 export const PUBLISHED: readonly Package[] = PACKAGES.filter(
   ({ dir, manifest }) => dir.startsWith('packages/') && manifest.private !== true,
