@@ -6,8 +6,8 @@ import { Faults } from './faults.js';
 import { closeAndCheckLeaks } from './leaks.js';
 import { runSeed, seedsToRun } from './seeds.js';
 import { Simulation } from './simulation.js';
-import { Trace } from './trace.js';
 import type { Program } from './simulation.js';
+import { Trace } from './trace.js';
 
 const deaf: PortListener = {
   onMessage: () => undefined,
@@ -83,6 +83,15 @@ describe('a trace', () => {
   it.each([0, EVENTS / 2, EVENTS - 1])('has another hash if one byte of event %i differs', (different) => {
     expect(hashOf(different)).not.toBe(hashOf(EVENTS));
     expect(hashOf(different)).toBe(hashOf(different));
+  });
+
+  it('has another hash for other text, whatever characters it has', () => {
+    const [one, other] = ['a', '\u0161'].map((text) => {
+      const trace = new Trace();
+      trace.add(0, text);
+      return trace.hash;
+    });
+    expect(one).not.toBe(other);
   });
 });
 

@@ -49,7 +49,7 @@ export class Trace {
 
   /** Two runs with the same hash had the same events at the same times. */
   get hash(): string {
-    return this.#hash.copy().update(this.#batch, 'latin1').digest('hex');
+    return this.#hash.copy().update(this.#batch).digest('hex');
   }
 
   /** The last events, one line each, oldest first. */
@@ -66,7 +66,7 @@ export class Trace {
       for (const frame of event.frames) this.#batch += latin1(frame);
     } else this.#batch += `${now} ${this.#show(event)}\n`;
     if (this.#batch.length < BATCH) return;
-    this.#hash.update(this.#batch, 'latin1');
+    this.#hash.update(this.#batch);
     this.#batch = '';
   }
 
